@@ -14,7 +14,7 @@ constexpr RuleOption kShareToWin{"share", OptionType::kReal, "1", "percent of th
 constexpr std::array kBubbleOptions{
     RuleOption{"gap", OptionType::kDuration, "10us", "gaps from this length on are attributed"},
     RuleOption{"share", OptionType::kReal, "1", "percent of the time that a cause must take"},
-    RuleOption{"rows", OptionType::kInteger, "50", "rows of the table of causes; -1 for all"},
+    RuleOption{"rows", OptionType::kInteger, "50", "rows of the table of causes; -1 for all", 1, -1},
 };
 constexpr std::array kSmallKernelOptions{
     RuleOption{"duration", OptionType::kDuration, "10us", "kernels up to this long are small"},
@@ -137,7 +137,7 @@ const std::array kRules{
     Rule{"kernel_stalls", "What the warps of kernels wait for",
          "Kernels whose warps mostly stand still for one reason while nothing is issued, and the source line where they do. From PC samples "
          "(--kernels=pc).",
-         RuleOrigin::kLanescope, kKernelStallOptions, find_kernel_stalls},
+         RuleOrigin::kLanescope, kKernelStallOptions, find_kernel_stalls, Rule::Needs::kEvents, collect_kernel_stalls},
     Rule{"step_breakdown",
          "What the time of a step is made of",
          "CPU time, projected GPU time, idle time inside and communication of each NVTX range.",
@@ -156,12 +156,16 @@ std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshol
   };
   const IdleVisitor& visitor = loop_work(context).disturbed_iterations() > 0 ? beside_readings : asked;
   if (context.shared_idle) return context.shared_idle->visit(context, threshold, visitor, beside);
-  if (context.time == kWholeTrace) return visit_idle_beside(context.trace, context.launches(), threshold, visitor, beside, context.stop);
+  if (context.time == kWholeTrace) return visit_idle_beside(context.trace, context.launches(), threshold, {&visitor, 1}, beside, context.stop);
   visit_operations(context.trace, GpuOperations::kEver, beside, context.stop);
   return visit_idle_within(context.trace, context.launches(), context.time, threshold, visitor, context.stop);
 }
 
 void collect_ranks(const RuleContext& context, const RuleArguments&) { context.collectors->want(loop_work(context).collect_ranks()); }
+
+void collect_readings(const RuleContext& context) {
+  if (OperationVisitor* const readings = loop_work(context).collect_readings()) context.collectors->want(*readings);
+}
 
 std::span<const Rule> own_rules() { return kRules; }
 

@@ -14,18 +14,19 @@ namespace lanescope::analysis {
 
 [[nodiscard]] std::span<const Rule> own_rules();
 
-// Of the time that counts; together with the other rules that look at it, where there are any. In iterations that readings of counters disturbed
-// (LoopWork::disturbed) all idle time is `overhead`.
-// Those beside are shown all operations of the trace meanwhile.
+// Idle time in the time that counts; visited together with the other rules that look at it, if there are any. In iterations that readings of counters
+// disturbed (LoopWork::disturbed) all idle time is `overhead`. The visitors in `beside` are also shown all operations of the trace.
 std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& asked, std::span<OperationVisitor* const> beside = {});
 
-// What they will ask for of all work (Rule::collect).
+// Register what rules will need of all work (Rule::collect).
 void collect_ranks(const RuleContext& context, const RuleArguments& arguments);  // LoopWork::of_ranks()
+void collect_readings(const RuleContext& context);                               // LoopWork::span()
 void collect_small_kernels(const RuleContext& context, const RuleArguments& arguments);
 void collect_staircase(const RuleContext& context, const RuleArguments& arguments);
 void collect_one_stream(const RuleContext& context, const RuleArguments& arguments);
 void collect_launch_shapes(const RuleContext& context, const RuleArguments& arguments);
 void collect_low_occupancy(const RuleContext& context, const RuleArguments& arguments);
+void collect_kernel_stalls(const RuleContext& context, const RuleArguments& arguments);
 void collect_fp32_products(const RuleContext& context, const RuleArguments& arguments);
 
 Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments);

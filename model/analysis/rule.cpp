@@ -45,7 +45,9 @@ std::optional<Nanoseconds> parse_duration(std::string_view text, Nanoseconds def
 }
 
 Error no_value(const RuleOption& option, std::string_view value, std::string_view wanted) {
-  return {"'" + std::string(value) + "' is no value for " + std::string(option.name) + ": give " + std::string(wanted) + ".", ErrorKind::kUsage};
+  return {"'" + std::string(value) + "' is no value for " + std::string(option.name) + ": give " + std::string(wanted) + ", not less than " +
+              std::to_string(option.least) + ".",
+          ErrorKind::kUsage};
 }
 
 std::string option_names(const Rule& rule) {
@@ -64,8 +66,8 @@ Result<void> set_argument(const Rule& rule, RuleArguments& arguments, std::strin
   return arguments.set(*option, text.substr(equals + 1));
 }
 
-// Calls apply(i, its context) for each request. Those that go through idle time wait for each other there, each on a thread of its own, so that
-// they do so once; no more of all work at a time than there are cores.
+// Calls apply(i, its context) for each request. Rules that go through idle time run on threads of their own and wait for each other, so that they go
+// through it once. At most as many rules as there are cores run at the same time.
 template <typename Apply>
 void on_all_cores(std::span<const RuleRequest> requests, const RuleContext& context, const Apply& apply) {
   std::vector<std::size_t> others, of_idle_time;
@@ -115,19 +117,19 @@ Result<void> RuleArguments::set(const RuleOption& option, std::string_view value
   switch (option.type) {
     case OptionType::kDuration: {
       const std::optional<Nanoseconds> duration = parse_duration(value, option.unit);
-      if (!duration) return no_value(option, value, "a time such as 10us or 2.5ms");
+      if (!duration || *duration < option.least) return no_value(option, value, "a time such as 10us or 2.5ms");
       integers_[std::string(option.name)] = *duration;
       return {};
     }
     case OptionType::kInteger: {
       const std::optional<double> number = parse_number(value);
-      if (!number || *number != std::floor(*number) || std::abs(*number) > 9e18) return no_value(option, value, "a whole number");
+      if (!number || *number != std::floor(*number) || *number < option.least || *number > 9e18) return no_value(option, value, "a whole number");
       integers_[std::string(option.name)] = static_cast<std::int64_t>(*number);
       return {};
     }
     case OptionType::kReal: {
       const std::optional<double> number = parse_number(value);
-      if (!number) return no_value(option, value, "a number");
+      if (!number || *number < option.least) return no_value(option, value, "a number");
       reals_[std::string(option.name)] = *number;
       return {};
     }

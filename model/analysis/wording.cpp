@@ -48,11 +48,17 @@ Message cost_text(const Finding& finding) {
 
 std::string percent_text(Nanoseconds part, Nanoseconds whole) {
   const double share = whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (share > 0 && share < 0.05) return "<0.1 %";
   return format_percent(share, share != 0 && share < 9.95 ? 1 : 0);
 }
 
 Message counted(std::uint64_t number, std::string_view noun) {
   return Message("{number} " + std::string(noun) + (number == 1 ? "" : "s"), {{"number", grouped_digits(number)}});
+}
+
+Message rows_left_out_text(std::string_view rule, std::uint64_t shown, std::uint64_t all) {
+  return Message("The table shows {shown} of its {rows}. All of them: {rule}:rows=-1",
+                 {{"shown", grouped_digits(shown)}, {"rows", counted(all, "row")}, {"rule", std::string(rule)}});
 }
 
 std::string bytes_text(std::uint64_t bytes) {

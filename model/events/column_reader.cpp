@@ -17,7 +17,8 @@ namespace {
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Letter case ignored, then by bytes, so that the order is total.
+}  // namespace
+
 bool reads_before(std::string_view a, std::string_view b) noexcept {
   const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
   if (at_a != a.end() && at_b != b.end()) return static_cast<unsigned char>(lower(*at_a)) < static_cast<unsigned char>(lower(*at_b));
@@ -25,7 +26,9 @@ bool reads_before(std::string_view a, std::string_view b) noexcept {
   return a < b;
 }
 
-// The position of each text among all, equal texts sharing one; kMissing for empty ones.
+namespace {
+
+// The rank of each text among all; equal texts share one; kMissing for empty ones.
 std::vector<std::int64_t> ranks(const std::vector<std::string_view>& texts) {
   std::vector<std::uint32_t> order(texts.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -45,7 +48,7 @@ std::vector<std::int64_t> name_ranks(const Trace& trace) {
   return ranks(names);
 }
 
-// What a memory operation says of kinds of memory, as a number below kMemoryTexts.
+// The kinds of memory of a memory operation, as a number below kMemoryTexts.
 constexpr std::size_t kMemoryKinds = static_cast<std::size_t>(MemoryKind::kManagedStatic) + 1;
 constexpr std::size_t kMemoryTexts = 2 * kMemoryKinds * kMemoryKinds;
 std::size_t kinds_of_memory(const MemoryDetail& detail) noexcept {
@@ -54,7 +57,7 @@ std::size_t kinds_of_memory(const MemoryDetail& detail) noexcept {
          kind(detail.destination_memory);
 }
 
-using LaneNumbers = std::vector<std::vector<std::int64_t>>;  // by lane, by event; empty for lanes that nobody asked for
+using LaneNumbers = std::vector<std::vector<std::int64_t>>;  // by lane, by event; empty for lanes that were not requested
 
 }  // namespace
 
@@ -63,15 +66,15 @@ struct ColumnReader::State {
   const Trace* trace;
   EventColumn column;
   std::vector<std::int64_t> rank_of_name;
-  std::vector<std::int64_t> number_of_lane;  // columns that all events of a lane share
+  std::vector<std::int64_t> number_of_lane;  // for columns whose value all events of a lane share
   std::vector<std::int64_t> rank_of_kind;
   std::vector<std::int64_t> rank_of_memory;  // by kinds_of_memory()
   LaneNumbers number_of_event;
-  bool names_are_of_chains = false;  // of some lanes
-  bool asks_for_each = false;        // where a number for each event of the trace would be too many
-  bool reads_by_lane = false;        // of events by start, each other one may lie in another segment, which is decoded for it
+  bool names_are_of_chains = false;  // in some lanes
+  bool asks_for_each = false;        // if a number for each event of the trace would take too much memory
+  bool reads_by_lane = false;        // for events by start: each of them may lie in another segment, which would be decoded for it
   std::optional<LaunchIndex> launches;
-  std::optional<RangeFinder> finder;  // where ranges are asked for each
+  std::optional<RangeFinder> finder;  // if ranges are searched for each event
 
   void rank_lanes();
   void rank_kinds();
@@ -85,7 +88,7 @@ struct ColumnReader::State {
   void each(std::span<const EventRef> events, std::span<std::int64_t> numbers, Value value) const {
     for (std::size_t i = 0; i < events.size(); ++i) numbers[i] = value(events[i]);
   }
-  // The same for value(segment, index in it), which is found once for all events that follow each other in a segment.
+  // The same for value(segment, index in it); the segment is looked up once for all consecutive events in it.
   template <typename Value>
   void each_in_segments(std::span<const EventRef> events, std::span<std::int64_t> numbers, Value value) const {
     for (std::size_t i = 0; i < events.size();) {
@@ -93,7 +96,7 @@ struct ColumnReader::State {
       const EventIndex begin = events[i].index / LaneSegment::kCapacity * LaneSegment::kCapacity;
       const std::shared_ptr<const LaneSegment> held = trace->lane(lane).segment(begin / LaneSegment::kCapacity);
       const LaneSegment& segment = *held;
-      // Unsigned: what lies before the segment is far behind it.
+      // Unsigned: an index before the segment becomes very large.
       for (; i < events.size() && events[i].lane == lane && events[i].index - begin < segment.size(); ++i) numbers[i] = value(segment, events[i].index - begin);
     }
   }
@@ -148,7 +151,7 @@ void ColumnReader::State::read_ranges(std::stop_token stop) {
   number_of_event.resize(trace->lanes().size());
   std::vector<LaneId> wanted = values->scope().lanes();
   for (const Track& track : trace->tracks())
-    if (track.key.kind == TrackKind::kCudaApi) wanted.insert(wanted.end(), track.lanes.begin(), track.lanes.end());  // GPU work is asked for by its launch
+    if (track.key.kind == TrackKind::kCudaApi) wanted.insert(wanted.end(), track.lanes.begin(), track.lanes.end());  // GPU work is looked up by its launch
   std::map<ThreadId, std::vector<LaneId>> lanes_of_thread;
   for (const LaneId lane : wanted) {
     const TrackKey& key = trace->track_of(lane).key;
@@ -193,7 +196,7 @@ std::int64_t ColumnReader::State::range(EventRef event) const {
   return number_of_event[event.lane][event.index];
 }
 
-// Events of one lane at a time: whether CUDA counts them is the same for all.
+// Works on the events of one lane at a time, because all have the same kind of correlation id.
 void ColumnReader::State::correlations(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
   for (std::size_t begin = 0, end = 0; begin < events.size(); begin = end) {
     while (end < events.size() && events[end].lane == events[begin].lane) ++end;
@@ -210,7 +213,7 @@ void ColumnReader::State::correlations(std::span<const EventRef> events, std::sp
 ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::stop_token stop)
     : state_(std::make_unique<State>(State{&values, &values.trace(), column, {}, {}, {}, {}, {}, {}})) {
   state_->asks_for_each = !has_memory_for_events(values.trace());
-  // Others are of lanes, or go through time from one call to the next.
+  // The other columns depend only on lanes, or advance in time from one call to the next.
   static constexpr EventColumn kOfSegments[] = {EventColumn::kName,        EventColumn::kStart, EventColumn::kDuration,
                                                 EventColumn::kCorrelation, EventColumn::kKind,  EventColumn::kMemory};
   state_->reads_by_lane = state_->asks_for_each && std::find(std::begin(kOfSegments), std::end(kOfSegments), column) != std::end(kOfSegments);
@@ -259,10 +262,10 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
     state_->read(events, numbers);
 }
 
-// Lane by lane, those of one as they stand.
+// Reads lane by lane, the events of one lane in their order.
 void ColumnReader::State::read_by_lane(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
   constexpr std::size_t kAtOnce = 1u << 12;
-  std::vector<std::uint32_t> places(trace->lanes().size() + 1);  // where those of a lane begin in the order
+  std::vector<std::uint32_t> places(trace->lanes().size() + 1);  // where the events of each lane begin in the order
   for (const EventRef event : events) ++places[event.lane + 1];
   std::partial_sum(places.begin(), places.end(), places.begin());
   std::vector<std::uint32_t> order(events.size());

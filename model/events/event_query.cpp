@@ -13,15 +13,15 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kChunk = 1u << 14;         // events between two looks at the stop token
-constexpr std::size_t kSmallestBatch = 1024;     // candidates for a first page that are told apart at once
-constexpr std::size_t kSampledPerFirst = 64;     // events of a sample, for each that is wanted first
-constexpr std::size_t kSortedAtOnce = 1u << 20;  // events by start: what that takes is little beside all of them
+constexpr std::size_t kChunk = 1u << 14;         // events between two checks of the stop token
+constexpr std::size_t kSmallestBatch = 1024;     // candidates for a first page that are compared at once
+constexpr std::size_t kSampledPerFirst = 64;     // events of a sample, for each wanted event
+constexpr std::size_t kSortedAtOnce = 1u << 20;  // events by start: the memory for that is small compared to that of all events
 
-// The first events of an order, found without sorting: what comes behind those that are known to come first is passed over.
+// Finds the first events of an order without sorting: events after those that are known to come first are skipped.
 class FirstPage {
  public:
-  // Requires: count > 0. `bound`, where given: a number that nothing on the page comes behind.
+  // Requires: count > 0. `bound`, if given: a number; nothing on the page comes after it.
   FirstPage(SortDirection direction, std::size_t count, std::optional<std::int64_t> bound) : direction_(direction), count_(count) {
     if (bound) last_ = Candidate{rank(*bound), SIZE_MAX, {}};
   }
@@ -68,12 +68,11 @@ class FirstPage {
 
   SortDirection direction_;
   std::size_t count_;
-  std::vector<Candidate> best_;               // the first so far, and others that came since they were last told apart
-  Candidate last_{UINT64_MAX, SIZE_MAX, {}};  // nothing behind it is on the page
+  std::vector<Candidate> best_;               // the first so far, and others that were added since the last comparison
+  Candidate last_{UINT64_MAX, SIZE_MAX, {}};  // nothing after it is on the page
 };
 
-// A number that the first `count` events do not come behind: of a sample, the one that stands at `count`. None where a sample is not
-// worth it.
+// A number such that none of the first `count` events comes after it: in a sample, the one at position `count`. None if a sample is not worth it.
 std::optional<std::int64_t> bound_of_first(const ColumnReader& reader, std::span<const EventRef> events, SortDirection direction, std::size_t count) {
   const std::size_t size = kSampledPerFirst * count;
   if (count > events.size() / (4 * kSampledPerFirst)) return std::nullopt;
@@ -87,13 +86,13 @@ std::optional<std::int64_t> bound_of_first(const ColumnReader& reader, std::span
   return number;
 }
 
-// Times that cut the events into parts of about kSortedAtOnce; the last lies behind all of them. O(events / 4096), and decodes nothing.
+// Times that divide the events into parts of about kSortedAtOnce; the last is after all of them. O(events / 4096), and decodes nothing.
 std::vector<Nanoseconds> ends_of_parts(const Trace& trace, const std::vector<Stretch>& stretches) {
-  constexpr EventIndex kStep = 1u << 12;  // events from one that is looked at to the next
+  constexpr EventIndex kStep = 1u << 12;  // events from one examined event to the next
   static_assert(LaneSegment::kCapacity % kStep == 0);
   std::vector<Nanoseconds> ends, starts;
   if (event_count(stretches) > kSortedAtOnce) {
-    EventIndex passed = 0;  // since the last one
+    EventIndex passed = 0;  // since the last cut
     for (const Stretch& stretch : stretches) {
       const Lane& lane = trace.lane(stretch.lane);
       const EventIndex size = stretch.last - stretch.first;
@@ -112,7 +111,7 @@ std::vector<Nanoseconds> ends_of_parts(const Trace& trace, const std::vector<Str
   return ends;
 }
 
-// Appends the events by start; equal ones as they stand.
+// Appends the events by start; equal ones in their old order.
 void append_by_start(const Trace& trace, const std::vector<EventRef>& part, std::vector<EventRef>& events, const std::stop_token& stop) {
   LargeArray<std::int64_t> starts(part.size());
   for (std::size_t i = 0; i < part.size(); ++i) starts[i] = trace.lane(part[i].lane).start(part[i].index);
@@ -193,7 +192,7 @@ EventStream stream_by_start(const Trace& trace, std::vector<LaneId> lanes, Event
 
 namespace {
 
-// A part of a stretch that lies in one segment, and how long its events are at most.
+// A part of a stretch in one segment, and an upper bound of the durations of its events.
 struct SegmentPart {
   Nanoseconds most = 0;
   Stretch part;
@@ -219,7 +218,7 @@ std::vector<SegmentPart> parts_by_longest(const Trace& trace, const std::vector<
 
 std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::size_t count,
                                                     const std::stop_token& stop) {
-  // What is decoded in a second or two: of very many rows, most have few events, whose segments are read in no time.
+  // What can be decoded in a second or two. If there are very many rows, most have few events, and their segments are read quickly.
   constexpr std::uint64_t kMostEvents = std::uint64_t{600} * LaneSegment::kCapacity, kEventsOfRead = 1'024;
   struct Long {
     Nanoseconds duration, start;
@@ -232,7 +231,7 @@ std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::spa
   const Passage passage(trace, lanes, filter);
   std::vector<Long> first;
   std::vector<EventRef> found;
-  std::uint64_t read = 0;  // events, and what it takes to read a segment as so many
+  std::uint64_t read = 0;  // events, including kEventsOfRead for each segment that is read
   const auto keep_first = [&] {
     std::sort(first.begin(), first.end(), comes_first);
     if (first.size() > count) first.resize(count);
@@ -276,7 +275,7 @@ namespace {
 
 bool comes_before(const EventPosition& a, const EventPosition& b) noexcept { return a.start != b.start ? a.start < b.start : a.event < b.event; }
 
-// The first of those that start within the window, or the last; none where `wanted` accepts none.
+// The first or the last of the events that start within the window; none if `wanted` accepts none.
 template <typename Wanted>
 std::optional<EventRef> outermost_event(const Trace& trace, std::span<const LaneId> lanes, EventFilter filter, TimeRange window, SearchDirection direction,
                                         const std::stop_token& stop, Wanted wanted) {
@@ -301,14 +300,14 @@ std::optional<EventRef> outermost_event(const Trace& trace, std::span<const Lane
 
 std::optional<EventRef> find_event(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, EventPosition from, SearchDirection direction,
                                    const std::stop_token& stop) {
-  const TimeRange all{trace.extent().begin, trace.extent().end + 1};  // an event of no duration may stand at the end
+  const TimeRange all{trace.extent().begin, trace.extent().end + 1};  // an event without duration may be at the end
   const auto any = [](const EventPosition&) { return true; };
   if (direction == SearchDirection::kForward) {
     const TimeRange behind{std::max(from.start, all.begin), all.end};
     const auto found = outermost_event(trace, lanes, filter, behind, direction, stop, [&](const EventPosition& place) { return comes_before(from, place); });
     return found ? found : outermost_event(trace, lanes, filter, all, direction, stop, any);
   }
-  // Backwards, in longer and longer pieces of time.
+  // Backwards, in increasingly long pieces of time.
   constexpr Nanoseconds kFirstPieces = 1024;  // of the whole time
   const Nanoseconds here = std::clamp(from.start, all.begin, all.end - 1);
   const auto search = [&](Nanoseconds end, auto wanted) {
@@ -362,6 +361,40 @@ std::optional<std::size_t> position_of(std::span<const EventRef> order, EventRef
   const auto found = std::find(order.begin(), order.end(), event);
   if (found == order.end()) return std::nullopt;
   return static_cast<std::size_t>(found - order.begin());
+}
+
+std::optional<std::size_t> position_by_start(const Trace& trace, std::span<const EventRef> events, EventRef event) {
+  const auto place = [&](EventRef each) { return std::pair(trace.lane(each.lane).start(each.index), each); };
+  const auto found = std::lower_bound(events.begin(), events.end(), place(event), [&](EventRef each, const auto& wanted) { return place(each) < wanted; });
+  if (found == events.end() || *found != event) return std::nullopt;
+  return static_cast<std::size_t>(found - events.begin());
+}
+
+std::optional<std::size_t> position_in_order(const EventValues& values, std::span<const EventRef> order, EventRef event, EventColumn column,
+                                             SortDirection direction) {
+  const ColumnContent content = event_column_content(column);
+  const bool is_text = content == ColumnContent::kText;
+  const Trace& trace = values.trace();
+  struct Value {
+    std::uint64_t rank = 0;
+    std::string text;
+  };
+  const auto value_of = [&](EventRef each) {
+    if (is_text) return Value{0, values.text(each, column)};
+    return Value{sort_rank(values.number(each, column).value_or(ColumnReader::kMissing), direction), {}};
+  };
+  const Value wanted = value_of(event);
+  const auto comes_before = [&](const Value& a, const Value& b) {
+    if (!is_text) return a.rank < b.rank;
+    if (a.text.empty() || b.text.empty()) return !a.text.empty() && b.text.empty();
+    return direction == SortDirection::kAscending ? reads_before(a.text, b.text) : reads_before(b.text, a.text);
+  };
+  const auto first = std::partition_point(order.begin(), order.end(), [&](EventRef each) { return comes_before(value_of(each), wanted); });
+  const auto last = std::partition_point(first, order.end(), [&](EventRef each) { return !comes_before(wanted, value_of(each)); });
+  const auto begin = static_cast<std::size_t>(first - order.begin());
+  const auto alike = order.subspan(begin, static_cast<std::size_t>(last - first));
+  if (const auto place = position_by_start(trace, alike, event)) return begin + *place;
+  return position_of(order, event);
 }
 
 }  // namespace lanescope

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kPieceBytes = 1u << 16;
 constexpr std::size_t kPieceEvents = 1u << 16;
 
-// Whether CSV quotes the value. By blocks, of which compilers make vectors, for names may be long.
+// True if CSV quotes the value. Works in blocks, which compilers vectorize, because names may be long.
 bool is_quoted(std::string_view value) {
   const auto separates = [](char c) { return static_cast<int>(c == ',') | static_cast<int>(c == '"') | static_cast<int>(c == '\n'); };
   constexpr std::size_t kBlock = 64;
@@ -44,7 +44,7 @@ void append_value(std::string& out, std::string_view value, Delimiter delimiter)
   out.push_back('"');
 }
 
-// Writes the values of one column. Long ones come again and again, as names of events do: how the last one is written is kept.
+// Writes the values of one column. Long ones, such as names of events, repeat often: the written form of the last one is kept.
 class ValueWriter {
  public:
   void append(std::string& out, std::string_view value, Delimiter delimiter) {
@@ -62,10 +62,10 @@ class ValueWriter {
   std::string value_, written_;
 };
 
-// What columns say of some events that lie near each other: what takes a search for each is found for all of them at once.
-class Piece {
+// The values of columns for some events that lie near each other: values that need a search are found for all events at once.
+class PieceOfText {
  public:
-  Piece(const EventValues& values, const RangeFinder& finder, std::span<const EventRef> events, std::span<const EventColumn> columns)
+  PieceOfText(const EventValues& values, const RangeFinder& finder, std::span<const EventRef> events, std::span<const EventColumn> columns)
       : values_(values), events_(events) {
     const auto asks_for = [&](EventColumn column) { return std::find(columns.begin(), columns.end(), column) != columns.end(); };
     if (asks_for(EventColumn::kGapBefore)) {
@@ -118,7 +118,7 @@ bool write_events(const EventValues& values, std::span<const EventRef> events, s
   append_line([](EventColumn column) { return event_column_header(column); }, [](const FurtherColumn& column) { return column.header; });
   const RangeFinder finder(values);
   for (std::span<const EventRef> rest = events; !rest.empty(); rest = rest.subspan(std::min(kPieceEvents, rest.size()))) {
-    const Piece some(values, finder, rest.first(std::min(kPieceEvents, rest.size())), columns);
+    const PieceOfText some(values, finder, rest.first(std::min(kPieceEvents, rest.size())), columns);
     for (std::size_t i = 0; i < std::min(kPieceEvents, rest.size()); ++i) {
       append_line([&](EventColumn column) { return some.text(i, column); }, [&](const FurtherColumn& column) { return column.text(rest[i]); });
       if (piece.size() < kPieceBytes) continue;

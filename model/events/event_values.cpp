@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "model/kernels/occupancy.h"
 #include "model/trace/combining/parts.h"
@@ -11,9 +12,9 @@
 namespace lanescope {
 namespace {
 
-// What lanes of one row have in common: lanes with equal keys share a row.
+// Properties that lanes of one row share: lanes with equal keys share a row.
 struct RowKey {
-  std::uint32_t group;  // 0 for GPU work; else the track's id and one
+  std::uint32_t group;  // 0 for GPU work; else the track's id + 1
   GpuId gpu;
   ProcessId process;
   std::uint32_t context;
@@ -53,7 +54,7 @@ const KernelDetail* kernel_detail(const Trace& trace, EventRef event) {
 }
 
 std::optional<std::int64_t> launch_hundredths(const KernelDetail& kernel, const Gpu& gpu, EventColumn column) {
-  constexpr double kMost = 1e15;  // what a hostile grid comes to stays an integer
+  constexpr double kMost = 1e15;  // keeps the value of a hostile grid an integer
   const std::optional<kernels::Occupancy> occupancy = kernels::occupancy(kernel, gpu);
   if (!occupancy) return std::nullopt;
   if (column == EventColumn::kOccupancy) return std::llround(occupancy->share() * 10'000);
@@ -61,7 +62,7 @@ std::optional<std::int64_t> launch_hundredths(const KernelDetail& kernel, const 
   return waves ? std::optional<std::int64_t>(std::llround(std::min(waves->waves(), kMost) * 100)) : std::nullopt;
 }
 
-// "12.5", of 1250.
+// "12.5" for 1250.
 std::string hundredths_text(std::int64_t value) {
   std::string text = std::to_string(value / 100);
   if (const std::int64_t rest = value % 100; rest != 0) {
@@ -117,10 +118,10 @@ std::optional<Nanoseconds> EventValues::gap_before(EventRef event) const {
   if (!has_gaps(trace_->track_of(event.lane).key.kind)) return std::nullopt;
   const Nanoseconds start = trace_->lane(event.lane).start(event.index);
   std::optional<Nanoseconds> last_end;
-  bool outer = true;  // lanes in front of the event's own come first among equal starts
+  bool outer = true;  // among equal starts, lanes before the event's own come first
   for (const LaneId id : row_of(event.lane)) {
     const Lane& lane = trace_->lane(id);
-    EventIndex before;  // events of this lane that come before the event
+    EventIndex before;  // number of events of this lane before the event
     if (id == event.lane) {
       before = event.index;
       outer = false;
@@ -192,7 +193,7 @@ std::optional<std::int64_t> EventValues::number(EventRef event, EventColumn colu
       const MemoryDetail* memory = memory_detail(*trace_, event);
       const Nanoseconds duration = lane.duration(event.index);
       if (!memory || duration <= 0) return std::nullopt;
-      constexpr double kMost = 9e18;  // what a hostile size comes to stays an integer
+      constexpr double kMost = 9e18;  // keeps the value of a hostile size an integer
       return static_cast<std::int64_t>(std::min(static_cast<double>(memory->bytes) * 1e9 / static_cast<double>(duration), kMost));
     }
     case EventColumn::kSharedMemory: {
@@ -244,7 +245,7 @@ std::string EventValues::text(EventRef event, EventColumn column) const {
     case EventColumn::kDevice:
       return is_on_stream(key.kind) ? gpu_label(*trace_, key.gpu) : std::string();
     case EventColumn::kStream:
-      return is_on_stream(key.kind) ? stream_label(*trace_, key.process, key.context, key.stream) : std::string();
+      return is_on_stream(key.kind) ? stream_label(*trace_, key.process, key.context, key.stream).english() : std::string();
     case EventColumn::kNvtxRange: {
       const std::optional<EventRef> range = enclosing_range(event);
       return range ? std::string(trace_->name(trace_->lane(range->lane).name(range->index))) : std::string();
@@ -307,11 +308,11 @@ std::string gpu_label(const Trace& trace, GpuId gpu) {
   return label + given_names(trace, gpu);
 }
 
-std::string stream_label(const Trace& trace, ProcessId process, std::uint32_t context, std::uint32_t stream) {
-  std::string label = "Stream " + std::to_string(stream);
+Message stream_label(const Trace& trace, ProcessId process, std::uint32_t context, std::uint32_t stream) {
+  std::string name = std::to_string(stream);
   const CudaStream* known = trace.find_stream(process, context, stream);
-  if (known && !known->name.empty()) label.append(" ").append(known->name);
-  return label;
+  if (known != nullptr && !known->name.empty()) name.append(" ").append(known->name);
+  return Message("Stream {name}", {{"name", std::move(name)}});
 }
 
 }  // namespace lanescope

@@ -20,7 +20,7 @@ std::vector<LaneId> call_lanes_inner_first(const Trace& trace, ProcessId process
   return lanes;
 }
 
-// Calls visit(correlation, call) for each call that has one of these ids, of which 0 is none.
+// Calls visit(correlation, call) for each call with one of these ids; 0 is not an id.
 template <typename Visit>
 void for_each_call(const Trace& trace, LaneId id, std::uint32_t first, std::uint32_t last, Visit visit) {
   const Lane& lane = trace.lane(id);
@@ -34,12 +34,12 @@ void for_each_call(const Trace& trace, LaneId id, std::uint32_t first, std::uint
   }
 }
 
-// In place of the call of an id that several calls have.
+// Replaces the call for an id that several calls have.
 constexpr EventRef kSeveral{kNone, kNone};
 
-constexpr std::size_t kMostReserved = std::size_t{1} << 25;  // elements: the system refuses room for more than it has
+constexpr std::size_t kMostReserved = std::size_t{1} << 25;  // elements: the system refuses to reserve more than it has
 
-// How many calls have one of these ids at most.
+// Upper bound of the number of calls with one of these ids.
 std::size_t calls_of(const Trace& trace, LaneId id, std::uint32_t first, std::uint32_t last) {
   const Lane& lane = trace.lane(id);
   std::size_t count = 0;
@@ -50,20 +50,20 @@ std::size_t calls_of(const Trace& trace, LaneId id, std::uint32_t first, std::ui
   return count;
 }
 
-// Whether one call lies within another of its thread.
+// True if one call lies within another of its thread.
 bool is_within(const Trace& trace, EventRef inner, EventRef outer) {
   const Event a = trace.event(inner), b = trace.event(outer);
   return trace.track_of(inner.lane).key.thread == trace.track_of(outer.lane).key.thread && b.start <= a.start && a.end() <= b.end();
 }
 
-// First of the sorted elements that is not before the wanted one. Looks around the one that the thread found last, since work comes in order:
-// O(log distance).
+// The first of the sorted elements that is not before the wanted one. Searches around the one that the thread found last, because work comes in order: O(log
+// distance).
 template <typename Element, typename Wanted, typename IsBefore>
 const Element* near_lower_bound(const std::vector<Element>& sorted, const Wanted& wanted, IsBefore is_before) noexcept {
-  thread_local std::size_t last = 0;  // whatever was sought, it only says where to begin
+  thread_local std::size_t last = 0;  // only the starting point of the search; any value is valid
   const Element* const all = sorted.data();
   const std::size_t size = sorted.size(), from = std::min(last, size);
-  std::size_t begin = from, end = from, step = 1;  // the answer lies in [begin, end]
+  std::size_t begin = from, end = from, step = 1;  // the result is in [begin, end]
   if (from < size && is_before(all[from], wanted)) {
     for (; end < size && is_before(all[end], wanted); step *= 2) {
       begin = end + 1;
@@ -93,7 +93,7 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vecto
   const bool dense = form == Form::kDense;
   if (dense) index.dense.resize(ids.size());
   std::vector<bool> is_repeated(index.dense.size());
-  // Room for all that may come, which is memory only once it does: a table that grows is there twice each time.
+  // Reserves room for all possible calls. It becomes memory only when it is used; a growing table would exist twice at each step.
   std::size_t most_calls = 0;
   for (const LaneId id : lanes) most_calls += calls_of(trace, id, ids.first, ids.last);
   most_calls = std::min(most_calls, kMostReserved);
@@ -118,7 +118,7 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vecto
   for (std::size_t i = 1; i < index.sparse.size(); ++i) {
     const auto [correlation, call] = index.sparse[i];
     if (index.sparse[i - 1].first != correlation || is_within(trace, index.sparse[i - 1].second, call)) continue;
-    // All of this id, of which this may be the last but one or more.
+    // All calls with this id; this one need not be the last.
     const auto same =
         std::equal_range(index.sparse.begin(), index.sparse.end(), index.sparse[i], [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto each = same.first; each != same.second; ++each) index.repeated.push_back(one_of_several(trace, correlation, each->second));
@@ -131,11 +131,11 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vecto
 }
 
 void LaunchIndex::keep_outermost(const Trace& trace, std::vector<OneOfSeveral>& calls) {
-  // Calls of one thread mostly are in order already.
+  // Calls of one thread are mostly in order already.
   const auto sort = [&calls](auto is_before) {
     if (!std::is_sorted(calls.begin(), calls.end(), is_before)) std::sort(calls.begin(), calls.end(), is_before);
   };
-  // Outer calls come first, on each thread.
+  // Outer calls first, on each thread.
   sort([](const OneOfSeveral& a, const OneOfSeveral& b) {
     return std::tuple(a.correlation, a.thread, a.start, a.call) < std::tuple(b.correlation, b.thread, b.start, b.call);
   });
@@ -155,7 +155,7 @@ std::uint64_t LaunchIndex::Calls::memory_bytes() const noexcept {
 
 EventRef LaunchIndex::Calls::find(std::uint32_t correlation, Nanoseconds work_start) const noexcept {
   if (!dense.empty()) {
-    const std::uint32_t offset = correlation - smallest;  // wraps around to something large below the smallest
+    const std::uint32_t offset = correlation - smallest;  // wraps around to a large number for ids below the smallest
     if (offset >= dense.size()) return {};
     if (dense[offset] != kSeveral) return dense[offset];
   }
@@ -165,7 +165,7 @@ EventRef LaunchIndex::Calls::find(std::uint32_t correlation, Nanoseconds work_st
     };
     const OneOfSeveral* const begin = near_lower_bound(repeated, std::pair(correlation, work_start), before);
     const OneOfSeveral* const all = repeated.data();
-    // The one behind the work's start, or at it, and the one before it.
+    // The call at or after the work's start, and the one before it.
     const OneOfSeveral* nearest = begin != all + repeated.size() && begin->correlation == correlation ? begin : nullptr;
     const OneOfSeveral* earlier = begin != all && begin[-1].correlation == correlation ? begin - 1 : nullptr;
     if (earlier && (!nearest || launch_distance(earlier->start, work_start) < launch_distance(nearest->start, work_start))) nearest = earlier;
@@ -176,7 +176,7 @@ EventRef LaunchIndex::Calls::find(std::uint32_t correlation, Nanoseconds work_st
   return std::prev(after)->second;  // the last of equal ids: the outermost
 }
 
-// Slices of all processes, of which those that were used last are kept. Any thread.
+// Slices of all processes; those that were used last are kept. Any thread.
 class LaunchIndex::KeptSlices {
  public:
   explicit KeptSlices(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
@@ -186,12 +186,12 @@ class LaunchIndex::KeptSlices {
     std::uint32_t slice;
     bool operator==(const Key&) const = default;
   };
-  // Null where it is not there.
+  // Null if it is not there.
   [[nodiscard]] std::shared_ptr<const Calls> find(Key key) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.key == key; });
     if (found == kept_.end()) return nullptr;
-    std::rotate(kept_.begin(), found, std::next(found));  // used last, given up last
+    std::rotate(kept_.begin(), found, std::next(found));  // used last, so removed last
     return kept_.front().calls;
   }
   void keep(Key key, std::shared_ptr<const Calls> calls) {
@@ -212,11 +212,11 @@ class LaunchIndex::KeptSlices {
   };
   const std::uint64_t most_bytes_;
   mutable std::mutex mutex_;
-  std::vector<Kept> kept_;  // the one that was used last in front
+  std::vector<Kept> kept_;  // the last used one first
   std::uint64_t bytes_ = 0;
 };
 
-// The calls of one process, a slice of ids at a time. Any thread.
+// The calls of one process, one slice of ids at a time. Any thread.
 class LaunchIndex::Slices {
  public:
   Slices(const Trace& trace, std::vector<LaneId> lanes, Ids ids, std::uint32_t slice_ids, std::shared_ptr<KeptSlices> kept)
@@ -224,9 +224,9 @@ class LaunchIndex::Slices {
 
   [[nodiscard]] EventRef find(std::uint32_t correlation, Nanoseconds work_start) const {
     if (correlation < ids_.first || correlation > ids_.last) return {};
-    // The one that this thread used last: most ask for work in order.
+    // The slice that this thread used last: most threads ask for work in order.
     struct Last {
-      std::uint64_t owner = 0;  // by a number that no other ever has
+      std::uint64_t owner = 0;  // a number that is never reused
       std::uint32_t slice = 0;
       std::shared_ptr<const Calls> calls;
     };
@@ -239,7 +239,7 @@ class LaunchIndex::Slices {
  private:
   [[nodiscard]] std::shared_ptr<const Calls> take(std::uint32_t slice) const {
     if (auto calls = kept_->find({identity_, slice})) return calls;
-    // Two threads may make the same one, which is better than that one waits for whatever the other makes.
+    // Two threads may make the same slice, which is better than waiting for another slice that a thread makes.
     const std::uint32_t first = ids_.first + slice * slice_ids_;
     const Ids ids{first, first + std::min(slice_ids_ - 1, ids_.last - first)};
     auto calls = std::make_shared<const Calls>(index_calls(trace_, lanes_, ids, Form::kDense, {}));
@@ -255,13 +255,13 @@ class LaunchIndex::Slices {
   const std::vector<LaneId> lanes_;
   const Ids ids_;
   const std::uint32_t slice_ids_;
-  const std::shared_ptr<KeptSlices> kept_;  // with those of other processes
+  const std::shared_ptr<KeptSlices> kept_;  // shared with those of other processes
   const std::uint64_t identity_ = next_identity();
 };
 
 struct LaunchIndex::Process {
   Calls whole;
-  std::unique_ptr<Slices> slices;  // in place of that
+  std::unique_ptr<Slices> slices;  // used instead of `whole`
 };
 
 LaunchIndex::LaunchIndex(const Trace& trace, const Limits& limits, std::stop_token stop) : kept_slices_(std::make_shared<KeptSlices>(limits.slice_bytes)) {
@@ -278,13 +278,13 @@ LaunchIndex& LaunchIndex::operator=(LaunchIndex&&) noexcept = default;
 LaunchIndex::Process LaunchIndex::index_process(const Trace& trace, ProcessId process, const Limits& limits, const std::shared_ptr<KeptSlices>& kept_slices,
                                                 const std::stop_token& stop) {
   constexpr std::uint32_t kMostSliceIds = 1u << 21;
-  constexpr std::uint64_t kTimesThrough = 3;  // the calls, for all slices, before it takes too long
+  constexpr std::uint64_t kTimesThrough = 3;  // how often, at most, all calls may be read to make all slices
   std::vector<LaneId> lanes = call_lanes_inner_first(trace, process);
   struct Bounds {
     Ids ids;
     std::uint64_t calls;
   };
-  std::vector<Bounds> segments;  // that have ids
+  std::vector<Bounds> segments;  // segments that have ids
   std::uint64_t count = 0;
   Ids all{kNone, 0};
   for (const LaneId id : lanes) {
@@ -302,7 +302,7 @@ LaunchIndex::Process LaunchIndex::index_process(const Trace& trace, ProcessId pr
   const Form form = all.size() <= 4 * count + 1024 ? Form::kDense : Form::kSparse;
   const bool may_slice = form == Form::kDense && all.size() * sizeof(EventRef) > limits.whole_bytes;
   for (std::uint32_t ids = limits.slice_ids; may_slice && ids <= std::max(limits.slice_ids, kMostSliceIds); ids *= 2) {
-    std::uint64_t seen = 0;  // calls that are gone through for all slices
+    std::uint64_t seen = 0;  // calls that are read for all slices
     for (const Bounds& segment : segments) seen += segment.calls * ((segment.ids.last - all.first) / ids - (segment.ids.first - all.first) / ids + 1);
     if (seen <= kTimesThrough * count) return {{}, std::make_unique<Slices>(trace, std::move(lanes), all, ids, kept_slices)};
   }
@@ -324,13 +324,26 @@ std::uint64_t LaunchIndex::memory_bytes() const {
 struct SharedLaunchIndex::State {
   std::once_flag once;
   std::optional<LaunchIndex> index;
+  std::atomic<bool> is_made = false;
+  std::atomic<std::uint32_t> questions = 0;  // that were answered without it
 };
 SharedLaunchIndex::SharedLaunchIndex() : state_(std::make_unique<State>()) {}
 SharedLaunchIndex::~SharedLaunchIndex() = default;
 
 const LaunchIndex& SharedLaunchIndex::of(const Trace& trace) {
-  std::call_once(state_->once, [&] { state_->index.emplace(trace); });
+  std::call_once(state_->once, [&] {
+    state_->index.emplace(trace);
+    state_->is_made = true;
+  });
   return *state_->index;
+}
+
+bool SharedLaunchIndex::is_made() const noexcept { return state_->is_made; }
+
+EventRef SharedLaunchIndex::find(const Trace& trace, EventRef work) {
+  if (!state_->is_made && state_->questions++ < kFewQuestions) return trace.launch_of(work).value_or(EventRef{});
+  const Lane& lane = trace.lane(work.lane);
+  return of(trace).find(trace.track_of(work.lane).key.process, lane.correlation(work.index), lane.start(work.index));
 }
 
 }  // namespace lanescope

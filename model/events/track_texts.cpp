@@ -11,12 +11,12 @@
 namespace lanescope {
 namespace {
 
-using Identity = std::array<std::uint32_t, 3>;  // of what a text names
+using Identity = std::array<std::uint32_t, 3>;  // identifies what a text names
 
 struct Named {
   Identity identity{};
-  std::string text;                     // empty: the track has no such thing
-  std::vector<std::string> qualifiers;  // that tell it from others of the same text, the plainest first
+  std::string text;                     // empty: the track has no such property
+  std::vector<std::string> qualifiers;  // they distinguish it from others of the same text, the simplest first
 };
 
 std::string part_label(const Trace& trace, TrackId track) {
@@ -43,7 +43,7 @@ Named named(const Trace& trace, PivotColumn column, TrackId id) {
     case PivotColumn::kStream:
       if (on_stream)
         return {{key.process, key.context, key.stream},
-                stream_label(trace, key.process, key.context, key.stream),
+                stream_label(trace, key.process, key.context, key.stream).english(),
                 {process_label(trace, key.process), "context " + std::to_string(key.context), part}};
       break;
     case PivotColumn::kRun:

@@ -20,11 +20,11 @@ using kernels::KernelMetrics;
 using kernels::Metric;
 using kernels::ProfiledKernel;
 
-// As Nsight Compute writes them, and as other programs do once they have read a table.
+// As Nsight Compute writes them, and as other programs write them after reading a table.
 constexpr std::array<std::string_view, 2> kFirstColumns{"\"ID\",\"Process ID\",\"Process Name\"", "ID,Process ID,Process Name"};
 constexpr std::string_view kMarkOfUtf8 = "\xef\xbb\xbf", kMarkOfUtf16 = "\xff\xfe";
 constexpr std::size_t kLongestLine = 64u << 20;  // bytes
-constexpr std::size_t kMostColumns = 65'536;     // thirty times what the largest set has
+constexpr std::size_t kMostColumns = 65'536;     // thirty times the number in the largest set
 constexpr std::size_t kMostValues = 32'000'000;  // of all kernels together: 256 MB
 
 bool is_header(std::string_view line) {
@@ -32,18 +32,18 @@ bool is_header(std::string_view line) {
   return std::any_of(kFirstColumns.begin(), kFirstColumns.end(), [line](std::string_view columns) { return line.starts_with(columns); });
 }
 
-// Whether the table's first line is in what begins so.
+// True if the table's first line is in this beginning of a file.
 bool has_header(std::string_view text) {
   for (std::size_t begin = 0; begin < text.size(); begin = std::min(text.find('\n', begin), text.size() - 1) + 1)
     if (is_header(text.substr(begin))) return true;
   return false;
 }
 
-// The lines of a text, of which none is longer than kLongestLine.
+// The lines of a text, each at most kLongestLine long.
 class Lines {
  public:
   explicit Lines(importers::TextSource& source) : source_(source), buffer_(1u << 16) {}
-  // Without its end. False behind the last one, and where one is too long.
+  // Reads a line without its end. Returns false after the last line, and if a line is too long.
   bool next(std::string& line) {
     line.clear();
     while (true) {
@@ -72,7 +72,7 @@ class Lines {
   bool is_too_long_ = false;
 };
 
-// Cells of a line, up to one more than can be read; quotes are doubled within quoted ones.
+// Splits a line into cells, at most one more than can be read. Within quoted cells, quotes are doubled.
 void split(std::string_view line, std::vector<std::string>& cells) {
   std::size_t count = 0;
   const auto cell = [&]() -> std::string& {
@@ -99,7 +99,7 @@ void split(std::string_view line, std::vector<std::string>& cells) {
   cells.resize(count);
 }
 
-// "131,072", "0.516512"; NaN of what is no number, such as "no data".
+// "131,072", "0.516512"; NaN for other texts, such as "no data".
 double number(std::string_view text) {
   std::array<char, 64> digits{};
   std::size_t count = 0;
@@ -113,7 +113,7 @@ double number(std::string_view text) {
   return count > 0 && failure == std::errc() && end == digits.data() + count ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
-// "0,516512", "1.234,5": a number of a language that writes a comma before the fraction, where ours divides thousands. "131,072" is one of either.
+// "0,516512", "1.234,5": true for numbers of a language with a decimal comma; ours uses commas between thousands. "131,072" is valid in both.
 bool has_decimal_comma(std::string_view text) {
   constexpr std::size_t kGroup = 3;  // digits between two of the commas that divide thousands
   if (text.find(',') == text.npos || text.find_first_not_of("-0123456789,.") != text.npos) return false;
@@ -158,7 +158,7 @@ double prefix_of(std::string_view unit, std::string_view base) {
   }
 }
 
-// ns of a unit of time; 0 of another unit.
+// ns of a unit of time; 0 for other units.
 double nanoseconds_of(std::string_view unit) {
   if (unit == "ns" || unit == "nsecond") return 1;
   if (unit == "us" || unit == "usecond") return 1e3;
@@ -196,7 +196,7 @@ void read_extent(std::string_view text, std::uint32_t (&extent)[3]) {
   }
 }
 
-// "(FFMA: 1,048,576; LDG: 262,144)", however they are separated; the most executed first.
+// "(FFMA: 1,048,576; LDG: 262,144)", with any separators; the most executed first.
 std::vector<kernels::OpcodeCount> opcodes_of(std::string_view instances) {
   constexpr std::size_t kMostOpcodes = 1024, kLongest = 32;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -205,7 +205,7 @@ std::vector<kernels::OpcodeCount> opcodes_of(std::string_view instances) {
   for (std::size_t colon = instances.find(": "); colon != instances.npos && opcodes.size() < kMostOpcodes; colon = instances.find(": ", colon + 1)) {
     std::size_t begin = colon, end = colon + 2;
     while (begin > 0 && is_of_name(instances[begin - 1])) --begin;
-    // A comma that divides thousands has a digit behind it.
+    // A comma between thousands has a digit after it.
     while (end < instances.size() &&
            (is_digit(instances[end]) || instances[end] == '.' || (instances[end] == ',' && end + 1 < instances.size() && is_digit(instances[end + 1]))))
       ++end;
@@ -218,17 +218,17 @@ std::vector<kernels::OpcodeCount> opcodes_of(std::string_view instances) {
   return opcodes;
 }
 
-// Whether a row of the table begins so: with the number of its launch, which other programs may write as 1.0.
+// True for the beginning of a row of the table: it starts with the number of a launch, which other programs may write as 1.0.
 bool begins_row(std::string_view line) {
   const std::size_t begin = line.starts_with('"') ? 1 : 0, end = line.find(begin == 1 ? "\"," : ",", begin);
   return end != line.npos && !std::isnan(number(line.substr(begin, end - begin)));
 }
 
-// The rows of the table, each with the lines that its texts have: what the program printed between them is passed over.
+// The rows of the table, each with all lines of its texts. Lines that the program printed between them are skipped.
 class Rows {
  public:
   explicit Rows(Lines& lines) : lines_(lines) {}
-  // False behind the last one, and where a line is too long.
+  // Returns false after the last row, and if a line is too long.
   bool next(std::string& row) {
     bool has_line = std::exchange(has_ahead_, false);
     if (has_line)
@@ -237,7 +237,7 @@ class Rows {
       while ((has_line = lines_.next(row)) && !begins_row(row)) {
       }
     if (!has_line) return false;
-    // A text that has no end takes no further row with it.
+    // An unterminated text ends before the next row.
     bool is_open = has_odd_quotes(row);
     while (is_open && row.size() <= kLongestLine && (has_ahead_ = lines_.next(ahead_)) && !begins_row(ahead_)) {
       is_open ^= has_odd_quotes(ahead_);
@@ -251,11 +251,11 @@ class Rows {
   static bool has_odd_quotes(std::string_view line) { return std::count(line.begin(), line.end(), '"') % 2 != 0; }
 
   Lines& lines_;
-  std::string ahead_;  // a row that follows, where has_ahead_
+  std::string ahead_;  // the next row, if has_ahead_
   bool has_ahead_ = false;
 };
 
-// Names rows that say less than the table has, up to some.
+// Adds the names of rows with too few cells, up to a limit.
 void leave_out(std::string_view name, std::size_t cells, std::size_t columns, std::vector<LeftOutKernel>& left_out) {
   constexpr std::size_t kMostNamed = 100;
   if (left_out.size() > kMostNamed) return;
@@ -265,7 +265,7 @@ void leave_out(std::string_view name, std::size_t cells, std::size_t columns, st
                           " columns: the file was cut off or changed."});
 }
 
-// Which columns say what of the launch.
+// The columns that describe the launch.
 class Columns {
  public:
   explicit Columns(const std::vector<std::string>& names) {
@@ -302,6 +302,106 @@ Gpu gpu_of(const Columns& columns, const std::vector<std::string>& cells) {
   return gpu;
 }
 
+// The first two lines of the table.
+struct Head {
+  std::vector<std::string> names;  // of columns
+  bool is_quoted = false;          // each cell
+  std::vector<Metric> metrics;
+  std::vector<double> factors;      // convert the values of each metric to its unit
+  std::vector<std::size_t> places;  // its column
+};
+
+// The table's first line; lines that the program printed before it are skipped.
+Result<std::string> read_names(Lines& lines) {
+  std::string line;
+  for (bool is_first = true; lines.next(line); is_first = false) {
+    if (is_header(line)) return line.substr(line.starts_with(kMarkOfUtf8) ? kMarkOfUtf8.size() : 0);
+    if (is_first && line.starts_with(kMarkOfUtf16))
+      return Error{"it is UTF-16, as PowerShell writes what a program prints. Let ncu write it: ncu --import REPORT --csv --page raw --log-file kernels.csv"};
+  }
+  return Error{"there is no table of Nsight Compute's in it. Export one with: ncu --import REPORT --csv --page raw > kernels.csv"};
+}
+
+Result<Head> read_head(Lines& lines) {
+  const Result<std::string> columns = read_names(lines);
+  if (!columns) return columns.error();
+  Head head;
+  head.is_quoted = columns->starts_with('"');
+  split(*columns, head.names);
+  if (head.names.size() > kMostColumns)
+    return Error{"there are more than " + std::to_string(kMostColumns) + " columns, which no table of Nsight Compute's has."};
+  for (const char* of_details : {"Metric Name", "Section Name"})
+    if (std::find(head.names.begin(), head.names.end(), of_details) != head.names.end())
+      return Error{"this is CSV of Nsight Compute's page of details. Export the page of raw values: ncu --import REPORT --csv --page raw > kernels.csv"};
+  std::string line;
+  if (!lines.next(line)) return Error{"the table of Nsight Compute's ends behind its first line."};
+  std::vector<std::string> units;
+  split(line, units);
+  if (!units.front().empty())
+    return Error{
+        "the second line of Nsight Compute's table, which has the units, is not there. Export it as it comes: ncu --import REPORT --csv --page raw > "
+        "kernels.csv"};
+  units.resize(head.names.size());
+  for (std::size_t i = 0; i < head.names.size(); ++i) {
+    if (head.names[i].find("__") == std::string::npos && !head.names[i].starts_with("memory_")) continue;  // not a counter: "Kernel Name"
+    const Scale scale = scale_of(units[i]);
+    head.metrics.push_back({head.names[i], scale.unit});
+    head.factors.push_back(scale.factor);
+    head.places.push_back(i);
+  }
+  return head;
+}
+
+// Requires: a cell for each column.
+Result<ProfiledKernel> read_kernel(const Head& head, const Columns& columns, const std::vector<std::string>& cells) {
+  ProfiledKernel kernel;
+  kernel.name = columns.text(cells, "Kernel Name");
+  kernel.process = columns.text(cells, "Process Name");
+  kernel.pid = columns.natural(cells, "Process ID");
+  kernel.context = columns.natural(cells, "Context");
+  kernel.stream = columns.natural(cells, "Stream");
+  kernel.device = columns.natural(cells, "Device");
+  kernel.gpu = gpu_of(columns, cells);
+  read_extent(columns.text(cells, "Grid Size"), kernel.detail.grid);
+  read_extent(columns.text(cells, "Block Size"), kernel.detail.block);
+  for (std::size_t i = 0; i < head.places.size(); ++i) {
+    const std::string& cell = cells[head.places[i]];
+    const std::string& name = head.names[head.places[i]];
+    // "25,165,824 (FFMA: 1,048,576; LDG: ...)": the total of all opcodes, then each opcode if instances were exported.
+    const std::size_t instances = cell.find(" (");
+    const std::string_view value = std::string_view(cell).substr(0, instances);
+    if (!name.starts_with("launch__") && !name.starts_with("device__") && has_decimal_comma(value))
+      return Error{"its numbers have commas before the fraction (" + cell +
+                   "). Export it with points: LC_ALL=C ncu --import REPORT --csv --page raw > kernels.csv"};
+    kernel.values.push_back(number(value) * head.factors[i]);
+    if (instances != cell.npos && name == "sass__inst_executed_per_opcode") kernel.opcodes = opcodes_of(std::string_view(cell).substr(instances));
+  }
+  return kernel;
+}
+
+// Takes properties of the launch from metrics.
+void describe_launch(const KernelMetrics& metrics, ProfiledKernel& kernel) {
+  const auto measured = [&](const char* metric) { return natural(std::round(metrics.value(kernel, metric).value_or(0))); };
+  const auto read = [&](std::uint32_t(&extent)[3], std::array<const char*, 3> parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) extent[i] = measured(parts[i]);
+  };
+  // Some versions and other programs omit these two columns.
+  if (kernel.detail.grid[0] == 0) read(kernel.detail.grid, {"launch__grid_dim_x", "launch__grid_dim_y", "launch__grid_dim_z"});
+  if (kernel.detail.block[0] == 0) read(kernel.detail.block, {"launch__block_dim_x", "launch__block_dim_y", "launch__block_dim_z"});
+  read(kernel.detail.cluster, {"launch__cluster_dim_x", "launch__cluster_dim_y", "launch__cluster_dim_z"});
+  kernel.detail.registers_per_thread = measured("launch__registers_per_thread");
+  kernel.detail.static_shared_memory = measured("launch__shared_mem_per_block_static");
+  kernel.detail.dynamic_shared_memory = measured("launch__shared_mem_per_block_dynamic");
+  kernel.detail.shared_memory_executed = measured("launch__shared_mem_config_size");
+}
+
+// Bytes for the kernel here and in the trace that is made from it.
+std::uint64_t bytes_of(const ProfiledKernel& kernel) {
+  constexpr std::uint64_t kTimes = 2;  // number of copies of a text
+  return sizeof(kernel) + kTimes * (kernel.name.size() + kernel.process.size() + kernel.gpu.name.size()) + kernel.values.size() * sizeof(double) +
+         kernel.opcodes.size() * sizeof(kernels::OpcodeCount);
+}
+
 }  // namespace
 
 bool looks_like_ncu_csv(std::string_view head) noexcept { return head.starts_with("==PROF==") || has_header(head); }
@@ -311,99 +411,33 @@ Result<NcuTable> read_ncu_csv(const std::filesystem::path& path, const LoadProgr
   if (!source) return source.error();
   const auto unreadable = [&path](const std::string& what) { return Error{path.string() + ": " + what}; };
   Lines lines(**source);
-  std::string line;
-  bool found = false;
-  bool is_first = true;
-  while (!found && lines.next(line)) {
-    found = is_header(line);
-    if (std::exchange(is_first, false) && line.starts_with(kMarkOfUtf16))
-      return unreadable(
-          "it is UTF-16, as PowerShell writes what a program prints. Let ncu write it: ncu --import REPORT --csv --page raw --log-file kernels.csv");
-  }
-  if (!found) return unreadable("there is no table of Nsight Compute's in it. Export one with: ncu --import REPORT --csv --page raw > kernels.csv");
-  std::vector<std::string> names, cells;
-  const std::string_view header = std::string_view(line).substr(line.starts_with(kMarkOfUtf8) ? kMarkOfUtf8.size() : 0);
-  const bool is_quoted = header.starts_with('"');
-  split(header, names);
-  if (names.size() > kMostColumns)
-    return unreadable("there are more than " + std::to_string(kMostColumns) + " columns, which no table of Nsight Compute's has.");
-  if (std::find(names.begin(), names.end(), "Metric Name") != names.end() || std::find(names.begin(), names.end(), "Section Name") != names.end())
-    return unreadable("this is CSV of Nsight Compute's page of details. Export the page of raw values: ncu --import REPORT --csv --page raw > kernels.csv");
-  const Columns columns(names);
-  if (!lines.next(line)) return unreadable("the table of Nsight Compute's ends behind its first line.");
-  split(line, cells);
-  if (!cells.front().empty())
-    return unreadable(
-        "the second line of Nsight Compute's table, which has the units, is not there. Export it as it comes: ncu --import REPORT --csv --page raw > "
-        "kernels.csv");
-  cells.resize(names.size());
-  std::vector<Metric> metrics;
-  std::vector<double> factors;
-  std::vector<std::size_t> places;  // columns of metrics
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].find("__") == std::string::npos && !names[i].starts_with("memory_")) continue;  // not of counters: "Kernel Name"
-    const Scale scale = scale_of(cells[i]);
-    metrics.push_back({names[i], scale.unit});
-    factors.push_back(scale.factor);
-    places.push_back(i);
-  }
-  NcuTable table{KernelMetrics(std::move(metrics)), {}};
+  Result<Head> head = read_head(lines);
+  if (!head) return unreadable(head.error().text);
+  const Columns columns(head->names);
+  NcuTable table{KernelMetrics(std::move(head->metrics)), {}};
   KernelMetrics& result = table.metrics;
   const importers::ImportLimits limits = (*source)->limits();
   std::uint64_t kept = 0;  // bytes
   Rows rows(lines);
+  std::string line;
+  std::vector<std::string> cells;
   while (rows.next(line)) {
     split(line, cells);
-    if (cells.size() != names.size()) {
-      if (is_quoted && !line.starts_with('"')) continue;  // what the program printed
-      leave_out(columns.text(cells, "Kernel Name"), cells.size(), names.size(), table.left_out);
+    if (cells.size() != head->names.size()) {
+      if (head->is_quoted && !line.starts_with('"')) continue;  // printed by the program
+      leave_out(columns.text(cells, "Kernel Name"), cells.size(), head->names.size(), table.left_out);
       continue;
     }
-    if ((result.kernels().size() + 1) * places.size() > kMostValues)
+    if ((result.kernels().size() + 1) * head->places.size() > kMostValues)
       return unreadable("there are more values than can be read: " + std::to_string(kMostValues) +
                         " at most. Export fewer kernels (--kernel-name) or metrics (--metrics).");
     if (result.kernels().size() >= limits.kernels() || kept > limits.memory())
       return unreadable("it holds more kernels than any table of its size does (if it is compressed, gunzip it first to read all of it).");
-    ProfiledKernel kernel;
-    kernel.name = columns.text(cells, "Kernel Name");
-    kernel.process = columns.text(cells, "Process Name");
-    kernel.pid = columns.natural(cells, "Process ID");
-    kernel.context = columns.natural(cells, "Context");
-    kernel.stream = columns.natural(cells, "Stream");
-    kernel.device = columns.natural(cells, "Device");
-    kernel.gpu = gpu_of(columns, cells);
-    read_extent(columns.text(cells, "Grid Size"), kernel.detail.grid);
-    read_extent(columns.text(cells, "Block Size"), kernel.detail.block);
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      const std::string& cell = cells[places[i]];
-      const std::string& name = names[places[i]];
-      if (!name.starts_with("launch__") && !name.starts_with("device__") && has_decimal_comma(std::string_view(cell).substr(0, cell.find(" ("))))
-        return unreadable("its numbers have commas before the fraction (" + cell +
-                          "). Export it with points: LC_ALL=C ncu --import REPORT --csv --page raw > kernels.csv");
-      // "25,165,824 (FFMA: 1,048,576; LDG: ...)": of all opcodes, and of each, where instances were exported.
-      const std::size_t instances = cell.find(" (");
-      kernel.values.push_back(number(std::string_view(cell).substr(0, instances)) * factors[i]);
-      if (instances != cell.npos && name == "sass__inst_executed_per_opcode") kernel.opcodes = opcodes_of(std::string_view(cell).substr(instances));
-    }
-    const auto measured = [&](const char* metric) { return natural(std::round(result.value(kernel, metric).value_or(0))); };
-    // Some versions and other programs leave the two columns out.
-    const auto complete = [&](std::uint32_t(&extent)[3], std::array<const char*, 3> parts) {
-      if (extent[0] != 0) return;
-      for (std::size_t i = 0; i < parts.size(); ++i) extent[i] = measured(parts[i]);
-    };
-    complete(kernel.detail.grid, {"launch__grid_dim_x", "launch__grid_dim_y", "launch__grid_dim_z"});
-    complete(kernel.detail.block, {"launch__block_dim_x", "launch__block_dim_y", "launch__block_dim_z"});
-    kernel.detail.cluster[0] = measured("launch__cluster_dim_x");
-    kernel.detail.cluster[1] = measured("launch__cluster_dim_y");
-    kernel.detail.cluster[2] = measured("launch__cluster_dim_z");
-    kernel.detail.registers_per_thread = measured("launch__registers_per_thread");
-    kernel.detail.static_shared_memory = measured("launch__shared_mem_per_block_static");
-    kernel.detail.dynamic_shared_memory = measured("launch__shared_mem_per_block_dynamic");
-    kernel.detail.shared_memory_executed = measured("launch__shared_mem_config_size");
-    constexpr std::uint64_t kTimes = 2;  // that a text is kept: here, and in the trace that is made of it
-    kept += sizeof(kernel) + kTimes * (kernel.name.size() + kernel.process.size() + kernel.gpu.name.size()) + kernel.values.size() * sizeof(double) +
-            kernel.opcodes.size() * sizeof(kernels::OpcodeCount);
-    result.add(std::move(kernel));
+    Result<ProfiledKernel> kernel = read_kernel(*head, columns, cells);
+    if (!kernel) return unreadable(kernel.error().text);
+    describe_launch(result, *kernel);
+    kept += bytes_of(*kernel);
+    result.add(std::move(*kernel));
     if (progress && progress((*source)->fraction(), nullptr) == LoadStep::kCancel) break;
   }
   if (lines.is_too_long()) return unreadable("a line is longer than " + std::to_string(kLongestLine >> 20) + " MiB, which no table of Nsight Compute's has.");

@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// "-1.5": the time, and what is behind it; none where the line does not begin with one.
+// "-1.5": removes the time from the line; nothing if the line does not begin with a time.
 std::optional<Nanoseconds> take_time(std::string_view& line) {
   std::string_view rest = line;
   const bool is_negative = rest.starts_with('-');
@@ -57,14 +57,10 @@ std::string time_text(Nanoseconds time) {
   return (time < 0 ? "-" : "") + std::to_string(magnitude / 1'000'000'000) + "." + std::string(kDecimals - fraction.size(), '0') + fraction;
 }
 
-// Adds to `cut` where the text is longer than kLongestNote.
+// Increments `cut` if the text is longer than kLongestNote. Bytes that are not UTF-8 take more room in what replaces them, so the length is known only then.
 std::string unescaped(std::string_view text, std::size_t& cut) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (result.size() >= kLongestNote) {
-      ++cut;
-      break;
-    }
     const bool escapes = text[i] == '\\' && i + 1 < text.size();
     if (escapes && text[i + 1] == 'n')
       result.push_back('\n');
@@ -78,7 +74,10 @@ std::string unescaped(std::string_view text, std::size_t& cut) {
     }
     ++i;
   }
-  return printable(result, LineBreaks::kKept);
+  result = printable(result, LineBreaks::kKept);
+  if (result.size() <= kLongestNote) return result;
+  ++cut;
+  return std::string(trimmed(first_bytes(result, kLongestNote)));
 }
 
 std::string escaped(std::string_view text) {
@@ -97,6 +96,11 @@ std::string escaped(std::string_view text) {
 }
 
 }  // namespace
+
+std::string stored_text(std::string_view text) {
+  std::size_t cut = 0;
+  return unescaped(trimmed(escaped(text)), cut);
+}
 
 Notes parse_notes(std::string_view text) {
   Notes notes;
@@ -145,8 +149,8 @@ Notes merge_notes(const Notes& base, const std::vector<Note>& mine, const Notes&
     return rest;
   };
   const std::vector<Note> was = sorted(base.notes), is = sorted(mine), there = sorted(theirs.notes);
-  const std::vector<Note> kept = less(there, less(was, is));  // without what was removed here
-  const std::vector<Note> added = less(less(is, was), kept);  // and is not there already
+  const std::vector<Note> kept = less(there, less(was, is));  // without notes that were removed here
+  const std::vector<Note> added = less(less(is, was), kept);  // and are not there already
   Notes merged = theirs;
   merged.notes.clear();
   std::merge(kept.begin(), kept.end(), added.begin(), added.end(), std::back_inserter(merged.notes), before);

@@ -12,10 +12,10 @@
 namespace lanescope::query {
 namespace {
 
-constexpr int kLongestValue = 4 << 20;     // bytes of a text or a row: what one function may work on
+constexpr int kLongestValue = 4 << 20;     // bytes of a text or a row, the most that one function may process
 constexpr int kLongestQuery = 1 << 20;     // bytes
-constexpr int kLongestPattern = 1'000;     // of LIKE and GLOB, whose time is their length times that of the text
-constexpr int kStepsBetweenLooks = 2'000;  // of SQLite's machine, at limits and at the token that asks to stop
+constexpr int kLongestPattern = 1'000;     // of LIKE and GLOB, whose time is the product of its length and the text's
+constexpr int kStepsBetweenLooks = 2'000;  // of SQLite's machine, between checks of limits and of the stop token
 constexpr std::size_t kRowsBetweenLooks = 1'024;
 
 struct Close {
@@ -25,7 +25,7 @@ struct Close {
 using Database = std::unique_ptr<sqlite3, Close>;
 using Statement = std::unique_ptr<sqlite3_stmt, Close>;
 
-// What ends a query before its end.
+// Conditions that end a query early.
 class Watch {
  public:
   enum class End { kNone, kStopped, kTime, kMemory };
@@ -48,12 +48,12 @@ class Watch {
   QueryLimits limits_;
   std::stop_token stop_;
   std::chrono::steady_clock::time_point until_;
-  sqlite3_int64 at_first_;  // bytes that SQLite had before
+  sqlite3_int64 at_first_;  // bytes that SQLite used before
   std::uint64_t answer_bytes_ = 0;
   End end_ = End::kNone;
 };
 
-// What a statement may do: read these tables, and call functions.
+// Permits a statement to read these tables and to call functions, nothing else.
 int permit(void* modules, int action, const char* first, const char* second, const char*, const char*) {
   switch (action) {
     case SQLITE_SELECT:
@@ -63,7 +63,7 @@ int permit(void* modules, int action, const char* first, const char* second, con
       return second != nullptr && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_READ: {
       if (first == nullptr) return SQLITE_DENY;
-      if (second == nullptr || *second == '\0') return SQLITE_OK;  // its rows, and no column: also of what a WITH names
+      if (second == nullptr || *second == '\0') return SQLITE_OK;  // it reads rows without a column; also for names in a WITH clause
       const std::string_view table(first);
       const auto& known = *static_cast<const std::vector<std::unique_ptr<TableModule>>*>(modules);
       const bool is_ours = std::any_of(known.begin(), known.end(), [&](const auto& module) { return sqlite3_stricmp(module->name.data(), first) == 0; });
@@ -87,7 +87,7 @@ std::string quoted_list(const std::vector<std::string_view>& words) {
   return list;
 }
 
-// SQLite's own words, with what is there instead.
+// Adds the available names to SQLite's message.
 std::string advice_about(std::string_view message) {
   if (message.starts_with("no such table")) {
     std::vector<std::string_view> names;
@@ -121,13 +121,13 @@ Result<Database> open_database(const std::vector<std::unique_ptr<TableModule>>& 
   Database database(opened);
   if (code != SQLITE_OK) return Error{"SQLite can't be started: " + std::string(sqlite3_errstr(code)) + "."};
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);  // a column that is misspelt in double quotes is no text
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);  // a misspelt column in double quotes must not become a text
   sqlite3_limit(opened, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kLongestValue);
   sqlite3_limit(opened, SQLITE_LIMIT_SQL_LENGTH, kLongestQuery);
   sqlite3_limit(opened, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kLongestPattern);
   sqlite3_limit(opened, SQLITE_LIMIT_WORKER_THREADS, 0);
-  sqlite3_exec(opened, "PRAGMA temp_store = MEMORY", nullptr, nullptr, nullptr);  // what is sorted stays off the disk, and counts
+  sqlite3_exec(opened, "PRAGMA temp_store = MEMORY", nullptr, nullptr, nullptr);  // sorting uses no disk, and its memory is counted
   sqlite3_create_function_v2(opened, "family", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nullptr, family, nullptr, nullptr, nullptr);
   if (const int added = add_tables(opened, modules); added != SQLITE_OK) return Error{"SQLite can't be started: " + std::string(sqlite3_errstr(added)) + "."};
   return database;
@@ -135,7 +135,7 @@ Result<Database> open_database(const std::vector<std::unique_ptr<TableModule>>& 
 
 bool is_blank(const char* text) { return std::string_view(text).find_first_not_of(" \t\r\n;") == std::string_view::npos; }
 
-// Gives the parameters their values; whether there are any.
+// Sets the parameters' values. Returns whether :begin or :end is used.
 Result<TimeUse> bind(sqlite3_stmt* statement, const Trace& trace, const std::optional<TimeRange>& window) {
   const TimeRange all{trace.extent().begin, trace.extent().end + 1};
   const TimeRange range = window.value_or(all);
@@ -154,7 +154,7 @@ Result<TimeUse> bind(sqlite3_stmt* statement, const Trace& trace, const std::opt
 
 Result<QueryAnswer> run_query(const Trace& trace, std::string_view sql, const QueryOptions& options) {
   if (sql.size() >= static_cast<std::size_t>(kLongestQuery)) return Error{"The query is longer than 1 MiB.", ErrorKind::kUsage};
-  if (sql.find('\0') != std::string_view::npos)  // where SQLite would end it, without a word about the rest
+  if (sql.find('\0') != std::string_view::npos)  // SQLite would end the query there and silently ignore the rest
     return Error{"The query holds a NUL character: a query is text.", ErrorKind::kUsage};
   Watch watch(options.limits, options.stop);
   RowSource source(trace, options.stop);
@@ -185,7 +185,7 @@ Result<QueryAnswer> run_query(const Trace& trace, std::string_view sql, const Qu
     const int state = sqlite3_step(prepared);
     if (state == SQLITE_DONE) break;
     if (state != SQLITE_ROW) {
-      watch.is_over();  // a table that was asked to stop ends the statement by itself
+      watch.is_over();  // a table that was asked to stop ends the statement itself
       return failure(database->get(), watch, options.limits);
     }
     if (answer.rows() == options.limits.rows) {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "call_tree_growth.h"
-#include "model/trace/text/last_path_part.h"
+#include "model/file/last_path_part.h"
 
 namespace lanescope::samples {
 namespace {
@@ -99,14 +99,14 @@ void SampledFunctions::set_line(FunctionIndex function, NameId source_file, std:
 
 namespace {
 
-// A tree of the calls that chains of a trace have.
+// Builds a tree from the calls in chains of a trace.
 class CallTreeBuilder {
  public:
   CallTreeBuilder(const Trace& trace, CallChoice choice) : stacks_(trace.call_stacks()), calls_(trace.call_stacks(), choice), functions_(trace) {}
 
   CallTree top_down(std::span<const SampledStack> chains) {
-    // The trace's calls form a tree already, callers before their callees: sums run up it, and where it has several nodes of one function
-    // below one caller they become one.
+    // The trace's calls already form a tree, with callers before callees. Sums are computed upwards, and several nodes of one function below one caller are
+    // merged.
     const std::vector<Weight> totals = totals_of_calls(chains);
     std::vector<std::uint32_t> node_of_call(totals.size(), kRoot);
     for (CallNodeId call = 1; call < totals.size(); ++call) {
@@ -144,7 +144,7 @@ class CallTreeBuilder {
   }
 
  private:
-  // A call from code without symbols to more of it in the same module: which functions they are is not known, so they are one.
+  // True for a call from code without symbols to code of the same module: the functions are unknown, so they count as one.
   bool stays_in(std::uint32_t node, FunctionIndex function) const {
     return node != kRoot && tree_.node(node).function == function && functions_.all()[function].function == 0;
   }
@@ -156,14 +156,14 @@ class CallTreeBuilder {
   }
 
   std::vector<Weight> totals_of_calls(std::span<const SampledStack> chains) const {
-    std::vector<Weight> totals(chains.empty() ? 0 : chains.back().chain + 1);  // chains come by their ids
+    std::vector<Weight> totals(chains.empty() ? 0 : chains.back().chain + 1);  // chains are sorted by id
     for (const SampledStack& each : chains) totals[calls_.innermost(each.chain)] += each.weight;
     for (std::size_t call = totals.size(); call-- > 1;)
       if (const CallNodeId caller = calls_.caller(static_cast<CallNodeId>(call)); caller != 0) totals[caller] += totals[call];
     return totals;
   }
 
-  // The line of each function at which most of its samples are.
+  // Sets the line of each function at which most of its samples are.
   void note_lines(const std::vector<Weight>& totals) {
     std::unordered_map<CodeLocationId, std::uint64_t> of_location;
     for (CallNodeId call = 1; call < totals.size(); ++call)
@@ -205,7 +205,7 @@ CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks
 std::vector<FunctionWeight> function_weights(const CallTree& tree) {
   std::vector<FunctionWeight> weights(tree.functions().size());
   for (FunctionIndex i = 0; i < weights.size(); ++i) weights[i].function = i;
-  // Depth first, with how often each function is open: only its outermost call counts.
+  // Depth first, with the number of open calls of each function: only its outermost call counts.
   std::vector<std::uint32_t> open(tree.functions().size());
   struct Step {
     std::uint32_t node;

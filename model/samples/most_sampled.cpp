@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
+#include "model/file/last_path_part.h"
 #include "model/trace/text/kernel_name.h"
-#include "model/trace/text/last_path_part.h"
 #include "model/trace/text/percent.h"
 #include "model/trace/text/utf8.h"
 
@@ -18,7 +19,7 @@ struct Place {
   CodeFunction function;
 };
 
-// Code of which no function is known is told apart by its file alone.
+// Code without a known function is identified by its file only.
 Place place_of(const Trace& trace, CodeLocationId location) {
   const CodeLocation& code = trace.call_stacks().location(location);
   const CodeFunction& function = trace.call_stacks().functions(location).front();
@@ -26,10 +27,10 @@ Place place_of(const Trace& trace, CodeLocationId location) {
   return {code.kind, code.module, function};
 }
 
-// The functions of Python's import system, which stand between an import statement and what it runs.
+// The functions of Python's import system, which are between an import statement and the imported code.
 bool imports_modules(const Trace& trace, const Place& place) { return trace.name(place.function.source_file).starts_with("<frozen importlib"); }
 
-// Of an empty chain: nothing known.
+// For an empty chain, everything is unknown.
 Place standing_for(const Trace& trace, CallNodeId chain, ChainPart part) {
   if (chain == 0) return {};
   const CallStacks& stacks = trace.call_stacks();
@@ -40,8 +41,8 @@ Place standing_for(const Trace& trace, CallNodeId chain, ChainPart part) {
   return place_of(trace, stacks.node(chain).location);
 }
 
-void add_share(std::string& text, std::string_view what, double share) {
-  text.append(text.empty() ? "" : ", ").append(what).append(" (").append(format_percent(100 * share, 0)).append(")");
+void add_share(Message& text, const Message& what, double share) {
+  text = listed(std::move(text), Message("{what} ({share})", {{"what", what}, {"share", format_percent(100 * share, 0)}}));
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeR
 }
 
 std::vector<MostSampled> most_sampled(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit) {
-  // Python's functions are told apart by their files: each has a <module>, and many a forward().
+  // Python functions are distinguished by file, because each file has a <module>, and many have a forward().
   const auto file_of = [](const Place& place) { return place.kind == CodeKind::kPython ? place.function.source_file : NameId{0}; };
   std::map<std::tuple<CodeKind, NameId, NameId, NameId>, std::map<std::pair<NameId, std::uint32_t>, std::uint64_t>> lines_of_function;
   std::uint64_t all = 0;
@@ -80,7 +81,7 @@ std::vector<MostSampled> most_sampled(const Trace& trace, const ChainCounts& cha
     }
     found.share = static_cast<double>(found.count) / static_cast<double>(all);
   }
-  // Numbers of names are the file's: of equals, another form of the same recording would have another one first.
+  // Name ids depend on the file. With them, equal entries would be in another order in another form of the same recording.
   const auto key = [&](const MostSampled& each) {
     return std::tuple(~each.count, trace.name(each.function), trace.name(each.module), each.kind, trace.name(each.source_file), each.source_line);
   };
@@ -89,22 +90,23 @@ std::vector<MostSampled> most_sampled(const Trace& trace, const ChainCounts& cha
   return functions;
 }
 
-std::string place_text(const Trace& trace, const MostSampled& function) {
-  if (function.function == 0) return std::string(last_path_part(trace.name(function.module)));
+Message place_text(const Trace& trace, const MostSampled& function) {
+  if (function.function == 0) return Message::verbatim(std::string(last_path_part(trace.name(function.module))));
   constexpr std::size_t kLongest = 100;  // characters
   std::string text(trace.name(function.function));
   if (function.kind == CodeKind::kNative) text = scoped_function_name(text);
   if (const std::string_view front = first_characters(text, kLongest); front.size() < text.size()) text = std::string(front) + "...";
-  if (function.source_file == 0) return text;
+  if (function.source_file == 0) return Message::verbatim(std::move(text));
   const std::string_view path = trace.name(function.source_file);
   std::size_t begin = path.find_last_of('/') + 1;
-  if (path.substr(begin) == "__init__.py" && begin > 1) begin = path.find_last_of('/', begin - 2) + 1;  // what a package is, its folder says
-  text.append(" in ").append(path.substr(begin));
-  return function.source_line == 0 ? text : text + ":" + std::to_string(function.source_line);
+  if (path.substr(begin) == "__init__.py" && begin > 1) begin = path.find_last_of('/', begin - 2) + 1;  // a package is identified by its folder
+  std::string place(path.substr(begin));
+  if (function.source_line != 0) place += ":" + std::to_string(function.source_line);
+  return Message("{function} in {place}", {{"function", std::move(text)}, {"place", std::move(place)}});
 }
 
-std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit, double least_share) {
-  std::string text;
+Message most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit, double least_share) {
+  Message text;
   for (const MostSampled& function : most_sampled(trace, chains, part, limit)) {
     if ((function.function == 0 && function.module == 0) || function.share < least_share) continue;
     add_share(text, place_text(trace, function), function.share);
@@ -132,10 +134,10 @@ std::vector<MostSampledFile> most_sampled_files(const Trace& trace, const ChainC
   return files;
 }
 
-std::string most_sampled_files_text(const Trace& trace, const ChainCounts& chains, std::size_t limit, double least_share) {
-  std::string text;
+Message most_sampled_files_text(const Trace& trace, const ChainCounts& chains, std::size_t limit, double least_share) {
+  Message text;
   for (const MostSampledFile& file : most_sampled_files(trace, chains, limit))
-    if (file.share >= least_share) add_share(text, file.name, file.share);
+    if (file.share >= least_share) add_share(text, Message::verbatim(file.name), file.share);
   return text;
 }
 

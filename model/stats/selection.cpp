@@ -16,7 +16,7 @@ Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options
     selection.collect_launches(*range);
     selection.range_ = std::move(range);
   }
-  selection.window_ = options.time_range;  // the range and what enqueued its work may lie outside of it
+  selection.window_ = options.time_range;  // the range, and the call that enqueued its work, may lie outside of the window
   return selection;
 }
 
@@ -26,16 +26,16 @@ void Selection::for_each_range_named(std::string_view text, Visit visit) const {
   if (!name) return;
   for (const TrackKind kind : {TrackKind::kNvtxRanges, TrackKind::kNvtxProcessRanges})
     for_each(kind, [&](const Track& track, const EventView& event) {
-      if (event.name() == *name) visit(track.key.process, trace_->domain_name(track.key.process, track.key.domain), TimeRange{event.start(), event.end()});
+      if (event.name() == *name) visit(track.key.process, trace_->domain_name(track.key.process, track.key.domain), event);
     });
 }
 
 namespace {
 
-// Without a domain, the default one is meant.
+// Without a domain, the default domain is meant.
 bool is_in(std::string_view domain, const RangeFilter& filter) { return filter.domain ? *filter.domain == "*" || domain == *filter.domain : domain.empty(); }
 
-// As parse_range_filter() takes it.
+// The text escaped as parse_range_filter() expects it.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -50,7 +50,7 @@ std::string escaped(std::string_view text) {
 std::size_t Selection::ranges_named(const Trace& trace, const RangeFilter& filter) {
   std::map<ProcessId, std::size_t> counts;
   std::size_t most = 0;
-  Selection(trace, nullptr).for_each_range_named(filter.range, [&](ProcessId process, std::string_view domain, TimeRange) {
+  Selection(trace, nullptr).for_each_range_named(filter.range, [&](ProcessId process, std::string_view domain, const EventView&) {
     if (is_in(domain, filter)) most = std::max(most, ++counts[process]);
   });
   return most;
@@ -58,7 +58,7 @@ std::size_t Selection::ranges_named(const Trace& trace, const RangeFilter& filte
 
 Error Selection::no_such_range(const RangeFilter& filter) const {
   std::set<std::string, std::less<>> other_domains;
-  for_each_range_named(filter.range, [&](ProcessId, std::string_view domain, TimeRange) {
+  for_each_range_named(filter.range, [&](ProcessId, std::string_view domain, const EventView&) {
     if (!is_in(domain, filter)) other_domains.emplace(domain);
   });
   std::string text;
@@ -75,18 +75,28 @@ Error Selection::no_such_range(const RangeFilter& filter) const {
   return {std::move(text), ErrorKind::kUsage};
 }
 
-std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter) const {
-  std::map<ProcessId, std::vector<TimeRange>> found;
-  for_each_range_named(filter.range, [&](ProcessId process, std::string_view domain, TimeRange time) {
-    if (is_in(domain, filter)) found[process].push_back(time);
+std::map<ProcessId, EventRef> Selection::range_events(const Trace& trace, const RangeFilter& filter) {
+  std::map<ProcessId, std::vector<std::pair<Nanoseconds, EventRef>>> found;  // with their starts
+  Selection(trace, nullptr).for_each_range_named(filter.range, [&](ProcessId process, std::string_view domain, const EventView& event) {
+    if (is_in(domain, filter)) found[process].emplace_back(event.start(), event.ref);
   });
+  std::map<ProcessId, EventRef> events;
+  for (auto& [process, ranges] : found) {
+    if (filter.index >= ranges.size()) continue;
+    const auto nth = ranges.begin() + static_cast<std::ptrdiff_t>(filter.index);
+    std::nth_element(ranges.begin(), nth, ranges.end());
+    events[process] = nth->second;
+  }
+  return events;
+}
+
+std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter) const {
   Range range;
-  for (auto& [process, times] : found) {
-    if (filter.index >= times.size()) continue;
-    const auto nth = times.begin() + static_cast<std::ptrdiff_t>(filter.index);
-    std::nth_element(times.begin(), nth, times.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
-    range.hull = range.times.empty() ? *nth : TimeRange{std::min(range.hull.begin, nth->begin), std::max(range.hull.end, nth->end)};
-    range.times[process] = *nth;
+  for (const auto& [process, event] : range_events(*trace_, filter)) {
+    const Lane& lane = trace_->lane(event.lane);
+    const TimeRange time{lane.start(event.index), lane.end(event.index)};
+    range.hull = range.times.empty() ? time : TimeRange{std::min(range.hull.begin, time.begin), std::max(range.hull.end, time.end)};
+    range.times[process] = time;
   }
   return range.times.empty() ? std::nullopt : std::optional(std::move(range));
 }
@@ -118,7 +128,7 @@ std::pair<EventIndex, EventIndex> Selection::bounds_in(const Track& track, const
   };
   if (window_) {
     narrow(*window_);
-    // Of several recordings the window spans all: what lies in front of one that is a part may be within another.
+    // For several recordings the window spans all of them: events in front of one saved part may be within the window because of another.
     if (const TracePart* const part = part_of(*trace_, track))
       if (const std::optional<SavedPart> saved = saved_part_of(*trace_, part)) narrow(saved->time);
   }

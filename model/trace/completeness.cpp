@@ -1,11 +1,9 @@
 #include "model/trace/completeness.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string_view>
 
-#include "lanescope/trace.pb.h"
 #include "model/trace/text/grouped_digits.h"
 
 namespace lanescope {
@@ -18,25 +16,30 @@ void add(std::string& list, std::uint64_t count, std::string_view noun, std::str
   list += grouped_digits(count) + ' ' + std::string(noun) + (count == 1 ? " " : "s ") + std::string(what);
 }
 
-bool is_failure(const DiagnosticMessage& message) { return message.severity >= proto::SEVERITY_WARNING && message.state == proto::STATE_FAILED; }
-
-// The session's failures are processes that it could not follow (docs/file-format.md).
-bool is_of_unfollowed(const DiagnosticMessage& message) { return message.component == proto::COMPONENT_SESSION && message.state == proto::STATE_FAILED; }
-
-// What was recorded and is not there, as a list.
-std::string lost_list(const Trace& trace) {
-  Completeness sum;
-  for (const Process& process : trace.processes()) {
-    sum.dropped += process.completeness.dropped;
-    sum.invalid += process.completeness.invalid;
-    sum.unreturned_buffers += process.completeness.unreturned_buffers;
-  }
+// Events that are not there, as a list.
+std::string lost_list(const Missing& missing) {
   std::string list;
-  add(list, sum.dropped, "record", "dropped");
-  add(list, sum.invalid, "record", "invalid");
-  add(list, sum.unreturned_buffers, "CUPTI buffer", "lost");
-  add(list, trace.provenance().unwritten_events, "event", "had no room in the file");
+  add(list, missing.dropped, "record", "dropped");
+  add(list, missing.invalid, "record", "invalid");
+  add(list, missing.unreturned_buffers, "CUPTI buffer", "lost");
+  add(list, missing.unwritten_events, "event", "had no room in the file");
   return list;
+}
+
+Missing missing_of(const Trace& trace) {
+  Missing missing;
+  for (const Process& process : trace.processes()) {
+    missing.dropped += process.completeness.dropped;
+    missing.invalid += process.completeness.invalid;
+    missing.unreturned_buffers += process.completeness.unreturned_buffers;
+  }
+  missing.unwritten_events = trace.provenance().unwritten_events;
+  missing.file_was_full = trace.provenance().end == RecordingEnd::kDiskFull || trace.provenance().end == RecordingEnd::kFileSize;
+  for (const DiagnosticMessage& message : trace.diagnostics()) missing.note(message.severity, message.component, message.state, message.text);
+  for (const auto& window : trace.kernel_records().windows) missing.note_pc_samples(window->dropped, window->buffer_was_full);
+  for (const TracePart& part : trace.parts())
+    if (!part.provenance.condition.empty()) ++missing.unwhole_recordings;
+  return missing;
 }
 
 constexpr std::string_view kLeftOut = " left out.";
@@ -55,36 +58,52 @@ std::string left_out_text(const Trace& trace) {
   return text;
 }
 
-std::string missing_text(const Trace& trace) {
-  const auto& diagnostics = trace.diagnostics();
-  const bool some_unfollowed = std::any_of(diagnostics.begin(), diagnostics.end(), is_of_unfollowed);
-  const auto failures =
-      std::count_if(diagnostics.begin(), diagnostics.end(), [](const DiagnosticMessage& message) { return is_failure(message) && !is_of_unfollowed(message); });
-  const auto is_cut = [](const TracePart& part) { return !part.provenance.condition.empty(); };
-  const auto cut = std::count_if(trace.parts().begin(), trace.parts().end(), is_cut);
-  std::string list = lost_list(trace);
-  add(list, static_cast<std::uint64_t>(cut), "recording", "not whole");
-  if (some_unfollowed) list += list.empty() ? "processes could not be followed" : ", processes could not be followed";
-  add(list, static_cast<std::uint64_t>(failures), "warning", failures == 1 ? "says what else is missing" : "say what else is missing");
+std::string missing_text(const Missing& missing) {
+  std::string list = lost_list(missing);
+  add(list, missing.python_stacks, "Python stack", "dropped");
+  add(list, missing.pc_samples, "PC sample", "dropped");
+  add(list, missing.full_pc_windows, "full buffer", "of PC samples lost more");
+  add(list, missing.unwhole_recordings, "recording", "not whole");
+  const auto say = [&list](std::string_view what) { list.append(list.empty() ? "" : ", ").append(what); };
+  if (missing.file_was_full) say("what came once the file was full");
+  if (missing.unfollowed) say("processes could not be followed");
+  add(list, missing.warnings, "warning", missing.warnings == 1 ? "says what else is missing" : "say what else is missing");
   return list;
 }
+
+std::string missing_text(const Trace& trace) { return missing_text(missing_of(trace)); }
 
 void add_sentence(std::string& sentences, std::string_view sentence) {
   if (!sentences.empty() && !sentence.empty()) sentences += ' ';
   sentences += sentence;
 }
 
-std::string losses_text(const Trace& trace) {
+namespace {
+
+std::string with_condition(const Trace& trace, const std::string& list) {
   std::string text = trace.provenance().condition;
-  if (const std::string list = lost_list(trace); !list.empty()) add_sentence(text, "Not all that was recorded is here: " + list + ".");
+  if (!list.empty()) add_sentence(text, "Not all that was recorded is here: " + list + ".");
   return text;
 }
 
+}  // namespace
+
+std::string losses_text(const Trace& trace) { return with_condition(trace, lost_list(missing_of(trace))); }
+
+std::string lacks_text(const Trace& trace) { return with_condition(trace, missing_text(trace)); }
+
 std::string completeness_text(const Trace& trace) {
-  if (const std::string missing = missing_text(trace); !missing.empty()) return "incomplete: " + missing;
+  std::string missing = missing_text(trace);
   const Provenance& from = trace.provenance();
-  if (from.condition == kRowsLeftOut && from.finished) return "complete but for rows that were left out by choice";
-  if (!from.condition.empty()) return from.finished || from.read_in_part ? "incomplete: not all of it could be read" : "incomplete: the recording was cut off";
+  const bool is_whole = from.condition.empty() || (from.condition == kRowsLeftOut && from.finished);
+  if (!is_whole && (from.finished || from.read_in_part)) {
+    if (!missing.empty()) missing += ", ";
+    missing += "not all of it could be read";
+  } else if (!is_whole && missing.empty()) {
+    missing = "the recording was cut off";
+  }
+  if (!missing.empty()) return "incomplete: " + missing;
+  if (!from.condition.empty()) return "complete but for rows that were left out by choice";
   return from.format == "Lanescope" ? "complete: nothing dropped" : "completeness not recorded";
 }
 

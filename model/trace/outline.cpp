@@ -1,5 +1,6 @@
 #include "model/trace/outline.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 
@@ -11,7 +12,7 @@
 namespace lanescope {
 namespace {
 
-// Names of an outline: only those that some bucket shows.
+// Names of an outline: only names that some bucket shows.
 class OutlineNames {
  public:
   OutlineNames(const Trace& trace, proto::Outline& outline) : trace_(trace), outline_(outline) {}
@@ -28,6 +29,7 @@ class OutlineNames {
   std::unordered_map<NameId, std::uint32_t> ids_;
 };
 
+// O(min(events, buckets) · log n): a program may have had very many threads with few events each.
 void fill_buckets(const Lane& lane, TimeRange extent, Nanoseconds length, OutlineNames& names, proto::OutlineLane& out) {
   std::uint32_t last_bucket = 0;
   Nanoseconds busy_before = 0;
@@ -37,19 +39,23 @@ void fill_buckets(const Lane& lane, TimeRange extent, Nanoseconds length, Outlin
     const EventIndex last = lane.lower_bound(end);
     const Nanoseconds busy = lane.busy_before(end, last);
     if (busy > busy_before) {
-      // An event that began in an earlier bucket may be all there is.
+      // An event that started in an earlier bucket may be the only one.
       const LaneSummary summary = lane.summarize(first > 0 ? first - 1 : 0, last);
       out.add_bucket_delta(bucket - last_bucket);
       out.add_busy(static_cast<std::uint64_t>(busy - busy_before));
       out.add_name(names[summary.dominant]);
       last_bucket = bucket;
+    } else if (last == lane.size()) {
+      return;
+    } else {  // to the bucket in which the next event starts
+      bucket = std::max(bucket, static_cast<std::uint32_t>((lane.start(last) - extent.begin) / length) - 1);
     }
     busy_before = busy;
     first = last;
   }
 }
 
-// None for what a newer recorder knows, and for processors of a recording that did not say which.
+// Returns nothing for tracks of a newer recorder, and for processors of a recording that did not say which.
 std::optional<TrackKey> key_of(const proto::OutlineLane& lane, TraceBuilder& builder) {
   if (lane.track_kind() > static_cast<std::uint32_t>(kLastTrackKind)) return std::nullopt;
   TrackKey key;
@@ -132,7 +138,7 @@ bool add_outline(TraceBuilder& builder, const std::string& payload) {
   for (const std::string& name : outline.names()) names.push_back(builder.intern(name));
   std::uint32_t next_depth = 0;
   for (const auto& lane : outline.lanes()) {
-    // Of each track from the outermost on: a lane takes memory for all that it lies below.
+    // Lanes of each track must start with the outermost: a lane takes memory for all lanes above it.
     if (lane.depth() != 0 && lane.depth() != next_depth) return false;
     next_depth = lane.depth() + 1;
     const int n = lane.bucket_delta_size();

@@ -12,7 +12,7 @@
 namespace lanescope {
 namespace {
 
-// What stands in for the index of a trace that nothing was added to.
+// The index of a trace to which nothing was added.
 const ResourceIndex kNothing;
 
 }  // namespace
@@ -88,8 +88,8 @@ std::vector<CudaDevice> Trace::devices_of(GpuId gpu) const {
   return devices;
 }
 
-// A file in which millions of events have one id would take each look at an event as long as all of them, so there are bounds for each lane: ids
-// come round again after billions of calls, and the launch of a graph has as many events of its id as the graph has nodes.
+// Bounds for each lane: in a file with millions of events of one id, each look at an event would take as long as a look at all of them. Ids are only
+// used again after billions of calls, and the launch of a graph has as many events of its id as the graph has nodes.
 static constexpr std::size_t kMostCallsOfOneId = 256;
 static constexpr std::size_t kMostWorkOfOneId = 65'536;
 
@@ -112,7 +112,7 @@ std::vector<Trace::OuterCall> Trace::calls_with(ProcessId process, std::uint32_t
 
 namespace {
 
-// The call that is nearest to the work; null where there is none.
+// The call that is nearest to the work; null if there is none.
 template <typename Calls>
 const typename Calls::value_type* nearest(const Calls& calls, Nanoseconds work_start) {
   const auto distance = [&](const auto& call) { return launch_distance(call.start, work_start); };
@@ -136,7 +136,7 @@ std::vector<EventRef> Trace::work_of(EventRef api_call) const {
   return work_of(api_call, kWork);
 }
 
-// Most calls launch nothing: it is looked first for work of their id, which lies in fewer lanes than calls.
+// Most calls launch nothing. So work of their id is searched first, because it lies in fewer lanes than calls.
 std::vector<EventRef> Trace::work_of(EventRef api_call, std::span<const TrackKind> kinds) const {
   std::vector<EventRef> work;
   const Lane& api_lane = lane(api_call.lane);
@@ -221,7 +221,7 @@ std::size_t Trace::memory_bytes() const noexcept {
   for (const DiagnosticMessage& message : diagnostics_) bytes += sizeof(message) + message.text.size();
   if (kernel_records_) bytes += memory_of(*kernel_records_);
   for (const Lane& each : lanes_) bytes += each.memory_bytes();
-  std::set<const void*> shared;  // times that several counters have in common count once
+  std::set<const void*> shared;  // times that several counters share count once
   for (const CounterSeries& series : counter_series_) {
     bytes += series.memory_bytes();
     for (const auto& segment : series.segments())
@@ -361,7 +361,7 @@ std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) n
 }
 
 std::string given_names(const Trace& trace, GpuId gpu) {
-  if (trace.cuda_names().empty()) return {};  // as mostly: a file may have very many processes on a GPU, each with rows of it
+  if (trace.cuda_names().empty()) return {};  // the common case: a file may have very many processes on a GPU, each with rows of its own
   std::set<std::string_view> names;
   for (const CudaDevice& device : trace.devices_of(gpu)) names.insert(trace.cuda_name(device.process, CudaResource::kDevice, device.ordinal));
   names.erase("");
@@ -374,6 +374,11 @@ std::string context_label(const Trace& trace, ProcessId process, std::uint32_t c
   std::string label = std::to_string(context);
   if (const std::string_view name = trace.cuda_name(process, CudaResource::kContext, context); !name.empty()) label.append(" ").append(name);
   return label;
+}
+
+std::string processors_text(const Provenance& from) {
+  if (from.processor_count == 0) return from.processor;
+  return std::to_string(from.processor_count) + (from.processor.empty() ? "" : ", " + from.processor);
 }
 
 }  // namespace lanescope

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Has commands run out of memory at each of their allocations, one run for each. By night: they are tens of thousands.
+"""Makes commands run out of memory at each of their allocations, one run for each. Run at night, because there are tens of thousands.
 
 failing_allocations.py --programs build/dev/bin --data tests/data [--runs N] [--seed S]
-A run passes that prints what it prints else, or fails with a sentence. With --runs, so many numbers are drawn for each command. Prints what
-did not pass, and fails then. What ends in a library that has no answer to a failed allocation is named by the library's own words.
+A run passes if it prints the same as otherwise, or fails with a sentence. With --runs, only that many allocations are drawn for each command. Prints the runs
+that did not pass, and then fails. A run that ends in a library which can't handle a failed allocation is recognised by the library's own message.
 """
 import argparse, os, random, subprocess, sys, tempfile
 
-KNOWN = ("failed to register TLS destructor",)  # glibc's own, of a thread that begins
+KNOWN = ("failed to register TLS destructor",)  # from glibc, when a thread starts
 
 
 def commands(data, folder):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes hostile files of other formats: Chrome JSON, plain and gzipped, and SQLite exports, each with far too much of one thing.
+"""Writes hostile files of other formats: Chrome JSON, plain and gzipped, and SQLite exports. Each has far too much of one thing.
 
-foreign_files.py FOLDER BYTES [NAME...]: each file is of at most about so many bytes.
+foreign_files.py FOLDER BYTES [NAME...]: BYTES is the approximate maximum size of each file.
 """
 import gzip
 import itertools
@@ -27,7 +27,7 @@ def array(event):
 
 
 def document(head, event, tail):
-    """The same within an object: head EVENTS tail."""
+    """The same within an object: `head`, events, `tail`."""
 
     def write(path, most):
         with open(path, "w") as out:
@@ -43,7 +43,7 @@ def document(head, event, tail):
 
 
 def gzipped(head, block, most_unpacked=4 << 30):
-    """A gzip file of one block again and again, each a member of its own: as many as there is room for, at most 4 GB."""
+    """A gzip file that repeats one block, each time as a member of its own: as often as there is room for, unpacked at most 4 GB."""
 
     def write(path, most):
         member = gzip.compress(block.encode(), 6)
@@ -57,7 +57,7 @@ def gzipped(head, block, most_unpacked=4 << 30):
 
 
 def of(template):
-    """Events of the template, in which N stands for a number of their own."""
+    """Events made from the template, with a different number for N in each."""
     return lambda number: template.replace("N", str(number))
 
 
@@ -129,7 +129,7 @@ JSON = {
     "states_on_many_processors": array(of('{"ph":"X","cat":"thread_state","ts":N,"dur":1,"pid":1,"tid":1,"name":"Running","args":{"cpu":N}}')),
     "page_faults": array(of('{"ph":"i","cat":"page_fault","ts":N,"pid":1,"name":"p","args":{"address":N,"function":"N"}}')),
     "counters_that_end_each": array(of('{"ph":"C","ts":N,"pid":1,"name":"N","args":{}}')),
-    # Whole families: each event is what a profiler writes, and each says something of its own.
+    # Whole families of files in which each event is like a profiler's, and differs from the others.
     "kernel_shapes": array(of(KERNEL.replace('"device":0', '"grid":[N,1,1],"block":[32,1,1],"registers per thread":N,"device":0'))),
     "copies_of_their_own": array(
         of('{"ph":"X","cat":"gpu_memcpy","ts":N,"dur":1,"pid":0,"tid":7,"name":"Memcpy PtoP (Device -> Device)","args":{"device":0,"stream":7,"correlation":N,"bytes":N,"fromDevice":N,"toDevice":N}}')
@@ -196,7 +196,7 @@ NCU_COLUMNS = '"ID","Process ID","Process Name"'
 
 
 def table_of_kernels(more_columns, row):
-    """A table of Nsight Compute's: a line of names, one of units, and rows of kernels until the file is full."""
+    """A table of Nsight Compute: a line of names, a line of units, and rows of kernels until the file is full."""
 
     def write(path, most):
         with open(path, "w") as out:
@@ -238,11 +238,11 @@ CALLS = (
     " returnValue INTEGER);"
 )
 THREAD = 1 << 24
-LONG = 1 << 19  # bytes of one text, to which very many rows refer
+LONG = 1 << 19  # size of one text, to which very many rows refer
 
 
 def rows(schema, insert, row, bytes_of_row):
-    """A table of row(0), row(1), ..., as many as the file has room for."""
+    """A table of row(0), row(1), ..., with as many rows as the file has room for."""
 
     def write(path, most):
         with_database(path, schema, [(insert, (row(i) for i in range(max(1, most // bytes_of_row))))])
@@ -285,7 +285,7 @@ CONTEXTS = (
 
 
 def long_text(schema, insert, row, bytes_of_row, more=()):
-    """A table of rows that refer to one long text (id 2), and more tables of as many."""
+    """A table of rows that refer to one long text (id 2), and more tables with as many rows."""
 
     def write(path, most):
         count = max(1, (most - LONG) // (bytes_of_row * (1 + len(more))))
@@ -297,7 +297,7 @@ def long_text(schema, insert, row, bytes_of_row, more=()):
 
 
 def shared_calls(call):
-    """Samples with a chain each, whose calls are call(number, count)."""
+    """Samples with one chain each. The calls of the chains are call(number, count)."""
     tables = (
         "CREATE TABLE COMPOSITE_EVENTS(id INTEGER, start INTEGER, cpu INTEGER, globalTid INTEGER);"
         "CREATE TABLE LANESCOPE_CALLS(id INTEGER PRIMARY KEY, callerId INTEGER, firstFunctionId INTEGER, lastFunctionId INTEGER, depth INTEGER);"
@@ -369,7 +369,7 @@ SQLITE = {
             ("INSERT INTO COMPOSITE_EVENTS VALUES(?,?,?,?)", ((i % 1000, i, 0, THREAD) for i in range(most // 50))),
         ],
     ),
-    # Call chains that share their calls, as Lanescope writes them: calls of endless functions, in circles, and one in another.
+    # Call chains that share calls, as Lanescope writes them: calls of endlessly many functions, circular calls, and calls nested one in another.
     "shared_calls_of_many_functions": shared_calls(lambda i, count: (i, i - 1, -(1 << 63), (1 << 63) - 1, 1)),
     "shared_calls_in_circles": shared_calls(lambda i, count: (i, count - i, 1, 2, 1)),
     "shared_calls_of_deep_chains": shared_calls(lambda i, count: (i, i - 1, 1, 1, 1)),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs every command, and the viewer, on files, and prints what takes more than a limit.
+"""Runs every command, and the viewer, on files, and prints those that take more than a limit.
 
 measure.py --programs build/release/bin [--seconds 5] [--megabytes 1024] [--cores 2] [--commands info,stats] FILE...
-Processor time and peak memory are those of the command's process. A command is ended at four times the limits, and where it waits for half an hour
-(at idle priority it may wait long for a processor). What writes something for
-each event may take 2 us for each on top: how many events a file can hold is bounded by its size (docs/file-format.md, Limits).
+Processor time and peak memory are those of the command's process. A command is ended at four times the limits, or if it waits for half an hour
+(at idle priority it may wait long for a processor). A command that writes something for
+each event may take 2 us per event in addition: the number of events in a file is bounded by its size (docs/file-format.md, Limits).
 """
 import argparse, os, re, resource, subprocess, sys, tempfile, time
 
@@ -30,7 +30,7 @@ COMMANDS = {
     "notes": ["lanescope-ui", "{trace}", "-f", "--screenshot", "{out}.png"],
     "functions": ["lanescope", "profile", "--trace=nvtx", "-f", "-o", "{out}.marked.trace", "--python-functions-trace={file}", "python3", "-c", "1"],
     "command": ["lanescope", "profile", "--command-file={file}"],
-    "python": [],  # the package in app/python, of .trace files: every table, row by row
+    "python": [],  # the package in app/python, for .trace files: every table, row by row
 }
 PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "app", "python")
 READ_ALL = """
@@ -51,19 +51,19 @@ except lanescope.TraceError as error:
 
 
 def python():
-    """One that has what the package needs; None where there is none."""
+    """A Python that has what the package needs; None if there is none."""
     for each in (os.environ.get("LANESCOPE_PYTHON"), sys.executable, "/usr/bin/python3"):
         if each and subprocess.run([each, "-c", "import numpy, xxhash, zstandard"], capture_output=True).returncode == 0:
             return each
     return None
 
-# Of files that are no traces (other_inputs.py): what reads them. The viewer with notes opens the trace that they lie beside, and a window of a fleet is open
-# until it is quiet.
+# The commands for files that are no traces (other_inputs.py). With notes, the viewer opens the trace beside them; a window of a fleet stays open
+# until it is idle.
 COMMANDS_OF = {"fleet.json": ["fleet"], "notes": ["notes"], "functions.json": ["functions"], "command": ["command"]}
 
 
 def kind_of(file):
-    """How the file's name ends, behind its first dot."""
+    """The file's name from its first dot on."""
     ends = [end for end in COMMANDS_OF if file.endswith("." + end)]
     return ends[0] if ends else ""
 
@@ -71,16 +71,16 @@ def kind_of(file):
 WRITE_EACH_EVENT = {"json", "chrome", "sqlite", "trace", "csv", "text", "parquet", "arrow", "import", "python"}
 SECONDS_PER_EVENT = 2e-6
 LONGEST_WAIT = 1800  # seconds
-QUIET = 2  # seconds without a tick of a processor
+QUIET = 2  # seconds without use of a processor
 
 
 def most_events(file):
-    """Of a .trace file (model/file/limits.h), a chunk, and what processors did, which follows from what threads did."""
+    """The maximum number of events in a .trace file (model/file/limits.h), plus a chunk and what processors did, which follows from what threads did."""
     return 2 * (max(os.path.getsize(file), 10_000_000) * 7 // 10 + 65536)
 
 
 def event_count(programs, file):
-    """As `lanescope info` says; 0 where it says none."""
+    """The number that `lanescope info` prints; 0 if it prints none."""
     try:
         said = subprocess.run([os.path.join(programs, "lanescope"), "info", file], capture_output=True, timeout=120).stdout.decode(errors="replace")
     except subprocess.TimeoutExpired:
@@ -90,7 +90,7 @@ def event_count(programs, file):
 
 
 def value_count(programs, file):
-    """Values of counters, which are no events; 0 where nobody says how many there are."""
+    """The number of values of counters, which are not events; 0 if it is not known."""
     command = [os.path.join(programs, "lanescope"), "query", "--format", "csv", file, "SELECT count(*) FROM counters"]
     try:
         said = subprocess.run(command, capture_output=True, timeout=120).stdout.decode(errors="replace").split()
@@ -108,7 +108,7 @@ def processor_seconds(pid):
 def run(command, seconds, megabytes, until_quiet=False):
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * 4) + 1, int(seconds * 4) + 1))
-        resource.setrlimit(resource.RLIMIT_AS, (int(megabytes * 8) << 20,) * 2)  # resident memory is watched below; this ends what runs away
+        resource.setrlimit(resource.RLIMIT_AS, (int(megabytes * 8) << 20,) * 2)  # resident memory is watched below; this limit stops runaway processes
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 30, 8 << 30))
 

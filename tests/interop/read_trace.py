@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A second reader of .trace files, written from docs/file-format.md and trace.proto alone, and whether Lanescope reads the same events.
+"""A second reader of .trace files, written only from docs/file-format.md and trace.proto. Checks that Lanescope reads the same events.
 
 Use: read_trace.py LANESCOPE TRACE...
-Needs: protoc, and pip install protobuf zstandard xxhash. Without them it ends with 77, which ctest takes as skipped.
+Needs: protoc, and pip install protobuf zstandard xxhash. Without them it exits with 77, which ctest takes as skipped.
 
-Every event of every file is compared with what `lanescope export -t json` says of it: kind, name, times, process, thread, stream,
-correlation id, bytes, launch shape, call chain. So are the counters, with the export as SQLite, and the processes.
+Every event of every file is compared with the output of `lanescope export -t json`: kind, name, times, process, thread, stream,
+correlation id, bytes, launch shape, call chain. Counters are compared with the export as SQLite, and processes are compared, too.
 """
 import collections, contextlib, json, math, os, pathlib, shutil, sqlite3, struct, subprocess, sys, tempfile
 
@@ -58,7 +58,7 @@ def sums(deltas, start=0):
 
 
 class Dictionary:
-    """What ids of one process and source stand for; 0, and what no chunk has defined, for nothing."""
+    """What the ids of one process and source stand for. Id 0, and ids that no chunk has defined, stand for nothing."""
     TABLES = {"strings": "first_string", "launch_shapes": "first_shape", "queues": "first_queue", "copy_shapes": "first_copy_shape",
               "kernel_names": "first_kernel_name", "code_locations": "first_code_location", "call_nodes": "first_call_node"}
 
@@ -75,7 +75,7 @@ class Dictionary:
         return self.tables["strings"].get(number, b"").decode(errors="replace")
 
     def functions(self, location):
-        """At a code location, the innermost first: those that Symbols name, else the one that the chunk gave."""
+        """The functions at a code location, innermost first: those that Symbols name, otherwise the one from the chunk."""
         if location in self.symbols:
             return self.symbols[location]
         place = self.tables["code_locations"][location]
@@ -85,7 +85,7 @@ class Dictionary:
         return [(module + "+" if module else "") + f"0x{place.address:x}"]
 
     def stack(self, node):
-        """The outermost call first."""
+        """The stack, outermost call first."""
         calls = []
         while node:
             call = self.tables["call_nodes"][node]
@@ -160,7 +160,7 @@ class Reader:
     def take_segment(self, segment):
         track, count = self.tracks[segment.track], len(segment.gap)
         if track.kind == proto.TRACK_PROCESSORS:
-            return  # repeats the states of threads
+            return  # these repeat the states of threads
         column = lambda values: list(values) or [0] * count
         names, correlations = column(segment.name), list(sums(column(segment.correlation_delta)))
         rows = list(sums(column(segment.detail_delta)))
@@ -179,7 +179,7 @@ class Reader:
             self.events.append(event | self.segment_event(track, details))
 
     def segment_event(self, track, row):
-        """What an event is by its track and details, in the words of read_kernels() and the others."""
+        """An event from its track and details, in the form that read_kernels() and the other functions give."""
         kind, domain = TRACK_WORDS[track.kind], self.domains.get((track.process, track.domain), "")
         if kind == "Kernel":
             row = row or (0,) * 22
@@ -226,11 +226,11 @@ class Reader:
             event = {"start_ns": start, "duration_ns": duration, "pid": self.pids.get(process, 0)}
             if correlations[i] and which not in ("nvtx_ranges", "nvtx_marks"):
                 event["correlation"] = correlations[i]
-            if hasattr(events, "queue") and which not in ("cuda_events", "memory_usage"):  # whose queues are not exported
+            if hasattr(events, "queue") and which not in ("cuda_events", "memory_usage"):  # the export leaves out the queues of these two
                 queue = tables["queues"].get(events.queue[i], proto.Queue())
                 event |= {"device": queue.device, "context": queue.context, "stream": queue.stream}
             if which in ("overheads", "compilations"):
-                if thread := column("thread")[i]:  # 0: the whole process's
+                if thread := column("thread")[i]:  # 0: belongs to the whole process
                     event["tid"] = thread
             elif hasattr(events, "thread"):
                 event["tid"] = column("thread")[i] if which == "os_runtime" else events.thread
@@ -301,7 +301,7 @@ class Reader:
         return event | ({"processor": processor - 1} if processor and timed else {})
 
 
-# The words of the export for numbers of the schema.
+# The export's words for numbers of the schema.
 def words(enum, number, prefix):
     return enum.Name(number)[len(prefix):].replace("_", " ").lower()
 
@@ -312,7 +312,7 @@ SAMPLES = ["CPU sample", "Backtrace of a CUDA call", "Backtrace of an OS call"]
 
 
 def worded(event):
-    """The event as the export has it, but for names of copies and memory, which lose their capitals and hyphens."""
+    """The event in the export's form, except that names of copies and memory lose their capitals and hyphens."""
     kind, event = event["kind"], dict(event)
     if kind == "Copy":
         direction = words(proto.CopyKind, event["name"], "COPY_")
@@ -324,7 +324,7 @@ def worded(event):
     if kind == "Thread state":
         event["name"] = words(proto.ThreadState, event["name"], "THREAD_STATE_" if event["name"] == 0 else "THREAD_").capitalize()
     if kind in ("CPU sample", "Backtrace"):
-        dictionary, node = event["stack"]  # only now are all symbols known
+        dictionary, node = event["stack"]  # all symbols are known only now
         event |= {"name": SAMPLES[event["name"]], "stack": dictionary.stack(node)}
     for memory in ("source_memory", "destination_memory"):
         if memory in event:
@@ -333,7 +333,7 @@ def worded(event):
 
 
 def plain(event):
-    """What the export says, in the words of worded()."""
+    """The export's event in the form of worded()."""
     event = dict(event)
     if event["kind"] == "Copy":
         event["name"] = event["name"].lower().replace("-", " ")
@@ -366,7 +366,7 @@ def compare_events(reader, lanescope, trace):
 
 
 def compare_counters(reader, lanescope, trace):
-    """GPU metrics: how many values each has, and their sum."""
+    """Compares GPU metrics: the number of values of each, and their sum."""
     database = folder / "counters.sqlite"
     subprocess.run([lanescope, "export", "-f", "-t", "sqlite", "-o", database, trace], check=True, capture_output=True)
     exported = {}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs real programs alone and recorded, and says where their output or exit code is not the same.
+"""Runs real programs alone and recorded, and reports differences in their output or exit code.
 
-real_programs.py LANESCOPE [TEXT...]     TEXT: only programs whose name holds it
+real_programs.py LANESCOPE [TEXT...]     TEXT: only programs whose name contains it
 
-Each under every kind of trace below. What is not installed is left out, and named. The exit code is 1 where a recorded program does not do
-what it does alone, or does not end within ten times the time and a minute.
+Each program runs under every kind of trace below. Programs that are not installed are left out and listed. The exit code is 1 if a recorded program behaves
+differently than alone, or does not end within ten times the time and a minute.
 """
 import os
 import shutil
@@ -92,7 +92,7 @@ FILES = {"pools.py": POOLS, "futures.py": FUTURES, "arrays.py": ARRAYS, "threads
                       "  puts(\"threads\"); return 4; }\n",
          "Makefile": "all:" + "".join(f" o{i}.o" for i in range(20)) + "\no%.o:\n\t@echo 'int f(int x) { return x * $*; }' | cc -x c -c -o $@ - && echo $@\n"}
 
-# What it takes, and a shell command. Output is to be the same at each run.
+# What must be installed, and a shell command. Its output must be the same in each run.
 PROGRAMS = {
     "python fork": (["python3"], "python3 pools.py fork"),
     "python spawn": (["python3"], "python3 pools.py spawn"),

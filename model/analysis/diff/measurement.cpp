@@ -23,7 +23,7 @@ namespace {
 
 class Collector {
  public:
-  // The item of that name, which is no range.
+  // The item of that name, which must not be a range.
   Measured& item(DiffKind kind, std::string_view name) {
     if (const auto known = by_key_.find({kind, name}); known != by_key_.end()) return *known->second;
     const ItemKey key{kind, names_.emplace_back(name)};
@@ -31,7 +31,7 @@ class Collector {
     by_key_.emplace(key, &measured);
     return measured;
   }
-  // A further one, of a family of ranges.
+  // A new item, for a family of ranges.
   Measured& new_range(std::string_view family) { return items_.emplace_back(ItemKey{DiffKind::kRange, family}, Measured{}).second; }
   static void add(Measured& measured, std::size_t sample, Nanoseconds time) {
     measured.total += time;
@@ -51,12 +51,12 @@ class Collector {
   struct Hash {
     std::size_t operator()(const ItemKey& key) const noexcept { return std::hash<std::string_view>()(key.second) + static_cast<std::size_t>(key.first); }
   };
-  std::deque<std::pair<ItemKey, Measured>> items_;  // which stay where they are
+  std::deque<std::pair<ItemKey, Measured>> items_;  // whose addresses stay
   std::deque<std::string> names_;
   std::unordered_map<ItemKey, Measured*, Hash> by_key_;
 };
 
-// Items by the id of what they are of, so that names are looked at once each.
+// Items by the id of their name or kind, so that each name is looked up once.
 class ItemsById {
  public:
   // The item; make() is called for the first event of an id. O(1).
@@ -88,12 +88,14 @@ class Measurement {
   }
 
  private:
-  // When each GPU was idle because counters of kernels were read, and which GPUs a process uses.
+  // Finds when each GPU was idle because counters of kernels were read, and which GPUs a process uses.
   void find_readings() {
     for (const Track& track : trace_.tracks())
       if (is_gpu_work(track.key.kind)) gpus_[track.key.process].insert(track.key.gpu);
+    const std::set<GpuId> with_readings = gpus_with_readings(trace_);
     std::map<GpuId, IntervalUnion::Writer> writers;
     const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+      if (!with_readings.contains(gap.gpu)) return;
       for (const IdlePart& part : parts)
         if (part.cause == IdleCause::kOverhead) writers.try_emplace(gap.gpu).first->second.add(part.range.begin, part.range.end);
     };
@@ -101,8 +103,8 @@ class Measurement {
     for (auto& [gpu, writer] : writers) readings_.emplace(gpu, writer.take());
   }
 
-  // Of a process on the CPU, or of all; without what reading counters of kernels took, which was asked for. All GPUs are idle for one and the same
-  // reading.
+  // Own time of a process on the CPU, or of all processes: without the time that reading counters of kernels took, which was asked for. All GPUs are
+  // idle for the same reading, so the longest time counts.
   [[nodiscard]] Nanoseconds own_time(ProcessId process, TimeRange time) const {
     if (readings_.empty()) return time.length();
     const auto uses = [&](GpuId gpu) {
@@ -124,7 +126,7 @@ class Measurement {
     });
   }
 
-  // The item that an event is of; nullptr where events of the track are not compared.
+  // The item to which an event belongs; nullptr if events of the track are not compared.
   [[nodiscard]] Measured* item_of(const TrackKey& track, const Lane& lane, EventIndex i) {
     const NameId name = lane.name(i);
     switch (track.kind) {
@@ -169,7 +171,8 @@ class Measurement {
     return known->second;
   }
 
-  // By what encloses the launch: that stays where a product runs as another kernel, as with tensor cores in place of FP32's units.
+  // The item is named by the ranges around the launch: these stay if a product runs as another kernel, for example with tensor cores instead of FP32
+  // units.
   void add_product(ProcessId process, const Lane& lane, EventIndex i, std::size_t sample) {
     const EventRef launch = launches_.find(process, lane.correlation(i), lane.start(i));
     Measured& measured = collector_.item(DiffKind::kProducts, launch.valid() ? place_of(launch) : std::string(kNoRange));
@@ -201,8 +204,8 @@ class Measurement {
     return samples_.at(process, launch.valid() ? trace_.lane(launch.lane).start(launch.index) : start);
   }
 
-  // Idle time belongs to the sample that enqueued the operation at its end, as far as it lies behind the beginning of the first sample. Where samples
-  // are cut on the GPU, they begin with an operation each, so that no gap lies in two.
+  // Idle time belongs to the sample that enqueued the operation at its end, as far as it lies after the start of the first sample. If samples are cut
+  // on the GPU, each starts with an operation, so that no gap lies in two samples.
   void measure_idle() {
     Measured& idle = collector_.item(DiffKind::kGpuIdle, "GPU idle");
     std::array<Measured*, kIdleCauses> causes{};
@@ -214,7 +217,7 @@ class Measurement {
       if (!sample) return;
       const Nanoseconds begin = samples_.are_cut_on_gpu() ? gap.range.begin : samples_.begin(process);
       for (const IdlePart& part : parts) {
-        if (part.cause == IdleCause::kOverhead && !readings_.empty()) continue;
+        if (part.cause == IdleCause::kOverhead && readings_.contains(gap.gpu)) continue;
         const Nanoseconds time = part.range.end - std::max(part.range.begin, begin);
         if (time <= 0) continue;
         Measured*& cause = causes[static_cast<std::size_t>(part.cause)];
@@ -228,7 +231,7 @@ class Measurement {
     visit_idle(trace_, launches_, 1, add, stop_);
   }
 
-  // An operation counts with the time by which it lengthens what came before, so that what overlaps counts once.
+  // An operation counts with the time by which it extends the busy time, so that overlapping operations count once.
   void measure_busy() {
     Measured& busy = collector_.item(DiffKind::kGpuBusy, "GPU busy");
     for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) {
@@ -256,7 +259,7 @@ class Measurement {
   Families& families_;
   RangeLookup ranges_;
   std::map<NameId, bool> products_;
-  std::map<GpuId, IntervalUnion> readings_;  // empty where no counters were read
+  std::map<GpuId, IntervalUnion> readings_;  // empty if no counters were read
   std::map<ProcessId, std::set<GpuId>> gpus_;
 };
 
@@ -270,7 +273,7 @@ std::vector<TimeRange> times_between(const std::vector<Nanoseconds>& borders) {
   return times;
 }
 
-// Which of them the process began to read counters in: what a step takes then says little of the program.
+// The times in which the process started to read counters: the length of such a step says little about the program.
 std::vector<bool> read_in(const ReadingTimes& readings, ProcessId process, const std::vector<TimeRange>& times) {
   std::vector<bool> read;
   for (const TimeRange& time : times) read.push_back(readings.any_in(process, time));
@@ -285,12 +288,12 @@ Nanoseconds median_length(const std::vector<TimeRange>& times) {
 
 }  // namespace
 
-// Processes that step together, and which steps of each are the same.
+// Processes that step together, and the correspondence of their steps.
 class Samples::Ranks {
  public:
   explicit Ranks(Steps first) : time_(time_of(first)) { processes_.push_back(std::move(first)); }
 
-  // Takes the process in, if its loop runs at the time of theirs and most of its steps are among theirs.
+  // Adds the process if its loop runs at the time of the others and most of its steps are among theirs.
   bool take(Steps& process) {
     const TimeRange time = time_of(process);
     if (time.intersected(time_).empty()) return false;
@@ -345,14 +348,14 @@ class Samples::Ranks {
     for (std::size_t i = 0; i < process.names.size(); ++i) steps.try_emplace(process.names[i], i);
     return steps;
   }
-  // Whether names tell the steps of both apart, and most are the same.
+  // True if names identify the steps of both, and most names are the same.
   static bool shares_steps(const Steps& a, const Steps& b) {
     const auto of_a = by_name(a), of_b = by_name(b);
     if (of_a.size() != a.times.size() || of_b.size() != b.times.size()) return false;
     const auto common = std::count_if(of_b.begin(), of_b.end(), [&](const auto& step) { return of_a.contains(step.first); });
     return 2 * static_cast<std::size_t>(common) >= std::max(of_a.size(), of_b.size());
   }
-  // The steps that all have, each with its position in every process.
+  // The steps that all processes have, each with its position in every process.
   [[nodiscard]] std::vector<std::vector<std::size_t>> steps_by_order() const {
     std::vector<std::vector<std::size_t>> steps;
     for (std::size_t i = 0; i < processes_.front().times.size(); ++i) steps.emplace_back(processes_.size(), i);
@@ -414,7 +417,7 @@ Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, Repeating
     }
     std::sort(enqueued.begin(), enqueued.end());
     Steps steps{process, times_between(enqueued), times_between(started), {}, {}, repeating.warm_up};
-    // Of a part that was saved, calls in front of it are those alone that enqueued its work.
+    // In front of a saved part there are only the calls that enqueued its work.
     const std::optional<SavedPart> part = saved_part_of(trace, part_of_process(trace, process));
     const auto is_whole = [&](const TimeRange& time) { return !part || time.begin >= part->time.begin; };
     const auto cut = std::find_if(steps.times.begin(), steps.times.end(), is_whole) - steps.times.begin();
@@ -423,7 +426,7 @@ Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, Repeating
     steps.warm_up -= std::min(steps.warm_up, static_cast<std::size_t>(cut));
     left_out += static_cast<std::size_t>(cut);
     steps.disturbed = read_in(readings, process, steps.times);
-    // Launches that load code take long, though the work that they enqueue may follow at once.
+    // Launches that load code take long, although the work that they enqueue may follow at once.
     const Nanoseconds usual = std::max(median_length(steps.times), median_length(steps.on_gpu));
     while (steps.warm_up < steps.times.size() / 4 && steps.times[steps.warm_up].length() > usual + usual / 2) ++steps.warm_up;
     processes.push_back(std::move(steps));
@@ -459,7 +462,7 @@ std::vector<std::size_t> Samples::transients() const {
 }
 
 void Samples::leave_out_first(std::span<const std::size_t> of_programs) {
-  std::vector<std::size_t> numbers(size(), size());  // that those have which are left; size() of others
+  std::vector<std::size_t> numbers(size(), size());  // the new numbers of the samples that stay; size() for the others
   std::vector<std::size_t> ranks, programs;
   for (std::size_t sample = 0, program = 0; sample < size(); ++sample) {
     while (program < programs_.size() && programs_[program] <= sample) {

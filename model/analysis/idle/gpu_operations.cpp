@@ -15,7 +15,7 @@ std::function<bool(const TrackKey&)> of_gpu(GpuId gpu) {
 }
 
 constexpr std::size_t kCancelEvery = 1'024;     // operations between looks at whether to stop
-constexpr std::size_t kVisitedAtOnce = 32'768;  // operations, of 48 bytes: some milliseconds of work for each visitor
+constexpr std::size_t kVisitedAtOnce = 16'384;  // operations, of 48 bytes: they, and what is found in them, mostly stay in the cache of a processor
 constexpr std::size_t kWorthAThread = 2'048;    // fewer take less than to begin a thread
 
 template <typename Visit>
@@ -78,7 +78,7 @@ void GpuOperations::add_lane(LaneId id, TimeRange time) {
   read_.resize(read_.size() + static_cast<std::size_t>(std::min<EventIndex>(kReadAtOnce, end - first)));
 }
 
-// Once all lanes are known.
+// Called once all lanes are known.
 void GpuOperations::begin() {
   for (Head& head : heads_) head.start = start(head.source, head.event.index);
   std::make_heap(heads_.begin(), heads_.end(), std::greater<>());
@@ -90,12 +90,12 @@ std::optional<Nanoseconds> GpuOperations::busy_until(const Trace& trace, std::sp
     for (const LaneId id : trace.tracks()[track].lanes) {
       const Lane& lane = trace.lane(id);
       const EventIndex behind = lane.lower_bound(t);
-      if (behind > 0) latest = std::max(latest.value_or(lane.end(behind - 1)), lane.end(behind - 1));  // the last of a lane ends last
+      if (behind > 0) latest = std::max(latest.value_or(lane.end(behind - 1)), lane.end(behind - 1));  // the last event of a lane ends last
     }
   return latest;
 }
 
-// The segment of an event that is not before those it was called for so far; null where it is not held.
+// The segment of an event. Indexes of a source must not descend from call to call. Null if the segment is not held.
 const LaneSegment* GpuOperations::segment(std::uint32_t number, EventIndex index) {
   Source& source = sources_[number];
   if (source.segment && index - source.segment_begin < source.segment->size()) return source.segment.get();
@@ -117,7 +117,7 @@ const LaneSegment* GpuOperations::segment(std::uint32_t number, EventIndex index
   return source.segment.get();
 }
 
-// From this event on, as many as are read at once.
+// Reads as many events as are read at once, from this one on.
 const GpuOperation& GpuOperations::read(Source& source, const LaneSegment& held, EventIndex index) {
   const auto first = static_cast<std::uint32_t>(index % LaneSegment::kCapacity);
   source.read_begin = index;
@@ -129,7 +129,7 @@ const GpuOperation& GpuOperations::read(Source& source, const LaneSegment& held,
   return read_[source.read];
 }
 
-// That of a segment's first event is known without the segment, which is not read before its turn.
+// The start of an event. That of a segment's first event is known without the segment, which is not read before its turn.
 Nanoseconds GpuOperations::start(std::uint32_t number, EventIndex index) {
   Source& source = sources_[number];
   if (const GpuOperation* const known = find(source, index)) return known->range.begin;
@@ -170,7 +170,7 @@ std::size_t GpuOperations::next(std::span<GpuOperation> into) {
   return count;
 }
 
-// By one that is not before it. One that is still the first takes two comparisons.
+// Replaces the first by one that is not before it. If the new one is still the first, this takes two comparisons.
 void GpuOperations::replace_first(const Head& head) {
   std::size_t hole = 0;
   for (std::size_t child; (child = 2 * hole + 1) < heads_.size(); hole = child) {
@@ -184,7 +184,7 @@ void GpuOperations::replace_first(const Head& head) {
 void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVisitor* const> visitors, const std::stop_token& stop) {
   if (visitors.empty()) return;
   const GpuTracks tracks(trace);
-  std::array<std::vector<GpuOperation>, 2> buffers;  // made once for all GPUs: a file can name many that did nothing
+  std::array<std::vector<GpuOperation>, 2> buffers;  // allocated once for all GPUs: a file can name many GPUs that did nothing
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     for (OperationVisitor* const visitor : visitors) visitor->begin(gpu);
     GpuOperations operations(trace, tracks.of(gpu), time, stop);

@@ -1,4 +1,4 @@
-// The work of one GPU, all processes and streams together, in order of start.
+// The work of one GPU, of all processes and streams together, by start.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,14 @@ namespace lanescope::analysis {
 struct GpuOperation {
   TimeRange range;
   EventRef event;
-  // Of the event, read with its times: of very many lanes that take turns, each would else be looked up again by all who ask.
+  // Name and details of the event, read together with its times: with very many lanes in turn, every user of the operation would otherwise look it up
+  // again.
   NameId name = 0;
   std::uint32_t correlation = 0;
   DetailId detail = 0;
-  TrackKind kind = TrackKind::kKernels;  // of its track, as the next
+  TrackKind kind = TrackKind::kKernels;  // kind of its track; the next is its process
   ProcessId process = kNone;
-  // As far as it lies in a time in which it begins: what is behind that is part of no share.
+  // The operation cut at the end of the time in which it starts: what lies after it is part of no share.
   [[nodiscard]] GpuOperation until(Nanoseconds end) const noexcept {
     GpuOperation cut = *this;
     cut.range.end = std::min(range.end, end);
@@ -34,7 +35,7 @@ struct GpuOperation {
   }
 };
 
-// The tracks of GPU work, by what they are of: for those who ask of each GPU in turn, of which files may have very many.
+// The tracks of GPU work by their GPU, for callers that look at each GPU in turn: files may have very many GPUs.
 class GpuTracks {
  public:
   explicit GpuTracks(const Trace& trace);  // O(tracks · log tracks)
@@ -48,29 +49,29 @@ class GpuTracks {
     ProcessId process = kNone;
     auto operator<=>(const Owner&) const = default;
   };
-  std::vector<Owner> owners_;  // ascending
+  std::vector<Owner> owners_;  // in ascending order
   std::vector<TrackId> tracks_;
 };
 
-// Merges lanes, which are in order each. O(log lanes) an operation, O(1) where one lane runs ahead.
+// Merges lanes, each of which is in order. O(log lanes) an operation, O(1) while one lane runs ahead.
 class GpuOperations {
  public:
   GpuOperations(const Trace& trace, GpuId gpu, std::stop_token stop = {});
-  // Only tracks that `wanted` accepts, of GPU work.
+  // Only tracks of GPU work that `wanted` accepts.
   GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, std::stop_token stop = {});
   GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, TimeRange time, std::stop_token stop);
-  // Only these tracks, of GPU work.
+  // Only these tracks, which must be of GPU work.
   GpuOperations(const Trace& trace, std::span<const TrackId> tracks, TimeRange time, std::stop_token stop);
-  // Only those of the GPU that start within the time.
+  // Only operations of the GPU that start within the time.
   GpuOperations(const Trace& trace, GpuId gpu, TimeRange time, std::stop_token stop);
 
-  // The latest end of the operations of these tracks that start before t; none where there are none. O(lanes · log n).
+  // The latest end of the operations of these tracks that start before t; nothing if there are none. O(lanes · log n).
   [[nodiscard]] static std::optional<Nanoseconds> busy_until(const Trace& trace, std::span<const TrackId> tracks, Nanoseconds t);
 
   static constexpr TimeRange kEver{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
 
-  std::optional<GpuOperation> next();  // none behind the last, and when asked to stop
-  // As many as there are, and there is room for. Returns how many: fewer than there is room for behind the last, and when asked to stop.
+  std::optional<GpuOperation> next();  // nothing after the last, and when asked to stop
+  // As many as there are, and as fit. Returns their number: fewer than fit after the last, and when asked to stop.
   std::size_t next(std::span<GpuOperation> into);
 
  private:
@@ -80,25 +81,25 @@ class GpuOperations {
     std::uint32_t source;
     bool operator>(const Head& other) const noexcept { return start != other.start ? start > other.start : event > other.event; }
   };
-  // A lane, and the segment of it that is read: found once for the events of it that follow each other, of which a few are read at once: of very many
-  // lanes that take turns, each would else be fetched from memory for each.
+  // A lane, and its segment that is being read. The segment is found once for consecutive events, and a few events are read at once: with very many
+  // lanes in turn, they would otherwise be fetched from memory again for each event.
   static constexpr std::uint32_t kReadAtOnce = 16;
   struct Source {
     const Lane* lane;
     LaneId id;
     TrackKind kind;
     ProcessId process;
-    EventIndex end;  // of the lane's events that count
+    EventIndex end;  // end of the lane's events that count
     EventIndex segment_begin = 0;
-    std::shared_ptr<const LaneSegment> segment;  // null where segments are decoded on demand, and those of other lanes are held
-    std::uint32_t asked = 0;                     // how often without holding it
-    bool is_held = false;                        // among held_
-    EventIndex read_begin = 0;                   // those that were read
+    std::shared_ptr<const LaneSegment> segment;  // null if segments are decoded on demand, and segments of other lanes are held
+    std::uint32_t asked = 0;                     // how often the segment was asked for without being held
+    bool is_held = false;                        // is in held_
+    EventIndex read_begin = 0;                   // first event that was read
     std::uint32_t read_count = 0;
-    std::size_t read = 0;  // place of the first of them
+    std::size_t read = 0;  // position of the first of them in read_
   };
-  static constexpr std::size_t kMostHeld = 32;   // lanes of which a segment is held that would else be given up
-  static constexpr std::size_t kHeldOfMany = 8;  // where there are more lanes: those that events come of
+  static constexpr std::size_t kMostHeld = 32;   // number of lanes whose segment is held that would otherwise be given up
+  static constexpr std::size_t kHeldOfMany = 8;  // if there are more lanes: those from which events come
   static constexpr std::uint32_t kAskedBeforeHeld = 256;
   void add_lane(LaneId id, TimeRange time);
   void begin();
@@ -117,13 +118,14 @@ class GpuOperations {
   const Trace* trace_;
   std::stop_token stop_;
   std::vector<Source> sources_;
-  std::vector<GpuOperation> read_;                 // of each source as many as it may read at once: of very many lanes, most have few events
-  std::array<std::uint32_t, kHeldOfMany> held_{};  // sources, in turns
-  std::size_t held_count_ = 0;                     // that were ever put there
-  std::vector<Head> heads_;                        // a heap, the earliest on top
+  std::vector<GpuOperation> read_;                 // for each source as many as it may read at once: of very many lanes, most have few events
+  std::array<std::uint32_t, kHeldOfMany> held_{};  // sources, replaced in turns
+  std::size_t held_count_ = 0;                     // number of sources that were ever put there
+  std::vector<Head> heads_;                        // a heap with the earliest on top
 };
 
-// Who looks at all operations of GPUs as they go by. For each GPU in turn: begin(), visit() for some that follow those before, in order of start, and end().
+// Looks at all operations of GPUs in order. For each GPU in turn, begin() is called, then visit() for consecutive batches in order of start, then
+// end().
 class OperationVisitor {
  public:
   OperationVisitor() = default;
@@ -136,16 +138,22 @@ class OperationVisitor {
   virtual void end() = 0;
 };
 
-// Shows all visitors the operations of every GPU that start within the time, cut where it ends, GPU by GPU, so that lanes are merged and decoded once for all.
-// Each is called by one thread at a time; several visitors at once, while operations that follow are merged, on all cores. When asked to stop, it ends early.
+// Shows all visitors the operations of every GPU that start within the time, cut at its end, GPU by GPU, so that lanes are merged and decoded once for
+// all visitors. Each visitor is called by one thread at a time. Several visitors run at the same time, while the next operations are merged, on all
+// cores. When asked to stop, it ends early.
 void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVisitor* const> visitors, const std::stop_token& stop = {});
 
-// visit_idle() of the whole trace (idle.h), which shows others the same operations. The visitor may be called by another thread.
-std::vector<GpuIdle> visit_idle_beside(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor,
+// visit_idle() of the whole trace (idle.h) for several visitors, which shows others the same operations. Each is called by one thread at a time, several at
+// once, while gaps that follow are found, on all cores.
+std::vector<GpuIdle> visit_idle_beside(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, std::span<const IdleVisitor> visitors,
                                        std::span<OperationVisitor* const> others, const std::stop_token& stop = {});
 
-// How long these tracks, of GPU work, were busy before each of the times, since the first of them. Requires: `times` ascend. O(n + operations
-// between the first and the last).
+// Visits only the gaps, of any length, that overlap or touch one of the times, as visit_idle() does. The trace and the index must outlive the result.
+[[nodiscard]] std::unique_ptr<OperationVisitor> gaps_that_touch(const Trace& trace, const LaunchIndex& launches, std::vector<TimeRange> times,
+                                                                IdleVisitor visitor, const std::stop_token& stop = {});
+
+// How long these tracks of GPU work were busy before each of the times, counted from the first time. Requires: `times` ascend. O(n + operations between
+// the first and the last).
 [[nodiscard]] std::vector<Nanoseconds> busy_before(const Trace& trace, std::span<const TrackId> tracks, std::span<const Nanoseconds> times,
                                                    const std::stop_token& stop = {});
 

@@ -9,7 +9,9 @@
 
 #include "counter_readings.h"
 #include "gpu_operations.h"
+#include "model/trace/storage/interval_union.h"
 #include "model/trace/workers/parallel.h"
+#include "model/trace/workers/usable_cores.h"
 #include "ranks/rank_work.h"
 #include "threads/call_class.h"
 #include "threads/thread_activity.h"
@@ -17,7 +19,7 @@
 namespace lanescope::analysis {
 namespace {
 
-// An enqueued operation that starts within this time of its call's end was merely on its way to an empty GPU.
+// An enqueued operation that starts within this time after its call's end was only on its way to an empty GPU.
 constexpr Nanoseconds kLaunchLatency = 10'000;
 
 // A call that launched a kernel whose counters were read.
@@ -25,9 +27,9 @@ struct Reading {
   TimeRange time;
   NameId call = 0;
 };
-using Readings = std::vector<std::vector<Reading>>;  // by GPU, in order, not overlapping; empty where no counters were read
+using Readings = std::vector<std::vector<Reading>>;  // by GPU, in order, not overlapping; empty if no counters were read
 
-// O(kernels) where counters were read, else O(1).
+// O(kernels) if counters were read, otherwise O(1).
 Readings find_readings(const Trace& trace, const LaunchIndex& launches, const std::stop_token& stop) {
   Readings readings;
   for (const CounterReading& reading : counter_readings(trace, launches, stop)) {
@@ -52,11 +54,14 @@ class Attribution {
   Attribution(const Trace& trace, const LaunchIndex& launches, const Readings& readings)
       : trace_(trace), launches_(launches), names_(trace), tracks_(trace), threads_(trace.threads().size()), readings_(readings) {}
 
-  [[nodiscard]] EventRef launch_of(const GpuOperation& operation) const {
-    return launches_.find(operation.process, operation.correlation, operation.range.begin);
+  // The gap in front of an operation.
+  [[nodiscard]] IdleGap gap_of(GpuId gpu, TimeRange idle, const GpuOperation& next) const {
+    IdleGap gap{gpu, idle, next.event, launches_.find(next.process, next.correlation, next.range.begin), {}};
+    if (gap.launch.valid()) gap.launch_time = range_of(gap.launch);
+    return gap;
   }
 
-  // Replaces `parts` by those of the gap, which the operation ends.
+  // Replaces `parts` by the parts of the gap, which the operation ends.
   void attribute(const IdleGap& gap, const GpuOperation& next, std::vector<IdlePart>& parts) {
     parts.clear();
     attribute_to_launch(gap, next, parts);
@@ -69,7 +74,7 @@ class Attribution {
       parts.push_back({gap.range, moves_unified_memory(next) ? IdleCause::kMigration : IdleCause::kUnknown, 0, {}});
       return;
     }
-    const TimeRange call = range_of(gap.launch);
+    const TimeRange call = gap.launch_time;
     ThreadActivity& thread = activity_of(trace_.track_of(gap.launch.lane).key.thread);
     before_launch(thread, gap.range.intersected({gap.range.begin, call.begin}), parts);
     const IdlePart launching = launching_part(gap, next, thread, parts);
@@ -77,8 +82,8 @@ class Attribution {
     after_launch(gap, next, thread, call.end, launching, parts);
   }
 
-  // While a kernel is run again for its counters it has the GPU to itself, whichever thread would launch next. That has emptied the queue as well,
-  // which would have hidden launches behind it and the code between them.
+  // While a kernel is run again for its counters it has the GPU to itself, whichever thread would launch next. This has also emptied the queue, which
+  // would have hidden later launches and the code between them.
   void attribute_to_readings(const IdleGap& gap, std::vector<IdlePart>& parts) {
     const std::vector<Reading>& readings = readings_[gap.gpu];
     auto reading =
@@ -103,15 +108,20 @@ class Attribution {
     }
   }
 
-  // What is known of a launching call: of a graph's launch, asked for each of its operations.
+  // Data about a launching call. For the launch of a graph it is needed for each of its operations.
   struct Surroundings {
     EventRef launch;
-    EventRef range;   // the innermost NVTX range
-    NameId wait = 0;  // the call that makes a stream wait in front of it
+    EventRef range;              // the innermost NVTX range
+    std::optional<NameId> wait;  // the call that makes a stream wait in front of it, once that was asked for
   };
-  const Surroundings& around(EventRef launch, ThreadActivity& thread) {
-    if (last_.launch != launch) last_ = {launch, thread.innermost_range(trace_.lane(launch.lane).start(launch.index)), thread.stream_wait_before(launch)};
+  Surroundings& around(const IdleGap& gap, ThreadActivity& thread) {
+    if (last_.launch != gap.launch) last_ = {gap.launch, thread.innermost_range(gap.launch_time.begin), std::nullopt};
     return last_;
+  }
+  NameId wait_before(const IdleGap& gap, ThreadActivity& thread) {
+    Surroundings& known = around(gap, thread);
+    if (!known.wait) known.wait = thread.stream_wait_before(gap.launch);
+    return *known.wait;
   }
 
   [[nodiscard]] TimeRange range_of(EventRef event) const {
@@ -140,12 +150,12 @@ class Attribution {
     pieces_.clear();
     thread.describe(window, pieces_);
     for (const Activity& piece : pieces_) parts.push_back({piece.range, piece.cause, piece.call, piece.nvtx});
-    // An asynchronous copy that outlasts what it enqueued did not return before the copy was done.
+    // The call of an asynchronous copy that lasts longer than the work it enqueued did not return before the copy was done.
     IdlePart& first = parts.front();
     if (first.cause == IdleCause::kLaunch && trace_.name(first.call).find("Memcpy") != std::string_view::npos) first.cause = IdleCause::kCopy;
   }
 
-  // Whether a wait or a blocking copy that the gap began in has emptied the GPU's queue, which would have hidden what ended at `enqueued`.
+  // True if a wait or a blocking copy, in which the gap started, has emptied the GPU's queue. The queue would have hidden what ended at `enqueued`.
   static bool has_emptied_queue(const std::vector<IdlePart>& before, Nanoseconds enqueued) {
     if (before.empty() || (before.front().cause != IdleCause::kSynchronize && before.front().cause != IdleCause::kCopy)) return false;
     const IdlePart& wait = before.front();
@@ -155,17 +165,17 @@ class Attribution {
     return enqueued - end <= kLongLaunch;
   }
 
-  // The launching call, and the way from there to the GPU: hidden behind earlier work unless a wait or a blocking copy of the same thread
-  // had emptied the GPU's queue, which is then the cause.
+  // The launching call, and the way from there to the GPU. They are hidden behind earlier work unless a wait or a blocking copy of the same thread had
+  // emptied the GPU's queue; then that is the cause.
   IdlePart launching_part(const IdleGap& gap, const GpuOperation& next, ThreadActivity& thread, const std::vector<IdlePart>& before) {
     IdlePart part;
-    if (has_emptied_queue(before, range_of(gap.launch).end)) {
+    if (has_emptied_queue(before, gap.launch_time.end)) {
       part.cause = before.front().cause;
       part.call = before.front().call;
       part.nvtx = before.front().nvtx;
       return part;
     }
-    part.nvtx = around(gap.launch, thread).range;
+    part.nvtx = around(gap, thread).range;
     part.call = trace_.lane(gap.launch.lane).name(gap.launch.index);
     const bool copies = names_.cuda_call(part.call) == CallClass::kCopy || copies_pageable_memory(next);
     part.cause = copies ? IdleCause::kCopy : IdleCause::kLaunch;
@@ -183,8 +193,8 @@ class Attribution {
       return;
     }
     IdlePart part;
-    part.nvtx = around(gap.launch, thread).range;
-    part.call = around(gap.launch, thread).wait;
+    part.nvtx = around(gap, thread).range;
+    part.call = wait_before(gap, thread);
     part.cause = is_communication(next) ? IdleCause::kCommunication : IdleCause::kDependency;
     append(parts, part, rest);
   }
@@ -214,33 +224,44 @@ class Attribution {
   const Readings& readings_;
 };
 
-// Visits the gaps in front of operations. Of a GPU that was busy before the first of them, the first gap begins where it was until then.
+// Visits the gaps in front of operations. If the GPU was busy before the first operation, the first gap starts at the end of that work.
 class IdleOfOperations : public OperationVisitor {
  public:
-  IdleOfOperations(Nanoseconds threshold, Attribution& attribution, const IdleVisitor& visitor)
-      : threshold_(threshold), attribution_(attribution), visitor_(visitor) {}
+  // `times`: only gaps that overlap or touch one of them are visited; null: all gaps.
+  IdleOfOperations(Nanoseconds threshold, Attribution& attribution, const IdleVisitor& visitor, const IntervalUnion* times = nullptr)
+      : threshold_(threshold), attribution_(attribution), visitor_(visitor), times_(times) {}
 
-  [[nodiscard]] const GpuIdle& sums() const noexcept { return sums_; }    // of the GPU that is gone through, or was last
-  [[nodiscard]] std::vector<GpuIdle> take() { return std::move(gpus_); }  // of all that have operations
+  [[nodiscard]] const GpuIdle& sums() const noexcept { return sums_; }    // of the current GPU, or of the last one
+  [[nodiscard]] std::vector<GpuIdle> take() { return std::move(gpus_); }  // of all GPUs that have operations
 
   void begin(GpuId gpu) override { begin(gpu, std::nullopt); }
   void begin(GpuId gpu, std::optional<Nanoseconds> busy_before) {
     sums_ = {};
     sums_.gpu = gpu;
+    time_ = {std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::min()};
+    next_time_ = 0;
     has_extent_ = busy_before.has_value();
     if (busy_before) sums_.extent = {*busy_before, *busy_before};
   }
   void visit(std::span<const GpuOperation> operations) override {
     for (const GpuOperation& operation : operations) visit(operation);
   }
+  // Until then the GPU was kept busy by operations that come in between and are not visited.
+  void pass(Nanoseconds busy_until) {
+    begin_extent(busy_until);
+    sums_.extent.end = std::max(sums_.extent.end, busy_until);
+  }
   void end() override {
     if (sums_.operations > 0) gpus_.push_back(sums_);
   }
 
  private:
+  void begin_extent(Nanoseconds t) {
+    if (!std::exchange(has_extent_, true)) sums_.extent = {t, t};
+  }
   void visit(const GpuOperation& operation) {
     ++sums_.operations;
-    if (!std::exchange(has_extent_, true)) sums_.extent = {operation.range.begin, operation.range.begin};
+    begin_extent(operation.range.begin);
     const TimeRange idle{sums_.extent.end, operation.range.begin};
     sums_.extent.end = std::max(sums_.extent.end, operation.range.end);
     if (idle.empty()) return;
@@ -251,21 +272,169 @@ class IdleOfOperations : public OperationVisitor {
       return;
     }
     ++sums_.gaps;
-    const IdleGap gap{sums_.gpu, idle, operation.event, attribution_.launch_of(operation)};
+    if (times_ != nullptr && !touches_time(idle)) return;
+    const IdleGap gap = attribution_.gap_of(sums_.gpu, idle, operation);
     attribution_.attribute(gap, operation, parts_);
     visitor_(gap, parts_);
+  }
+
+  // Gaps of a GPU come in order, and so do the times.
+  [[nodiscard]] bool touches_time(TimeRange idle) noexcept {
+    while (time_.end <= idle.begin && next_time_ < times_->size()) time_ = times_->range(next_time_++);
+    return time_.end > idle.begin && time_.begin <= idle.end;
   }
 
   Nanoseconds threshold_;
   Attribution& attribution_;
   const IdleVisitor& visitor_;
+  const IntervalUnion* times_;
+  TimeRange time_;             // the first of these that ends behind the gap before
+  std::size_t next_time_ = 0;  // behind it
   GpuIdle sums_;
   bool has_extent_ = false;
   std::vector<GpuIdle> gpus_;
   std::vector<IdlePart> parts_;
 };
 
-// Of the operations that start within the time, each with the gap in front of it.
+// Gaps with their parts, in order.
+class GapList {
+ public:
+  void clear() noexcept {
+    gaps_.clear();
+    parts_.clear();
+  }
+  void add(const IdleGap& gap, std::span<const IdlePart> parts) {
+    parts_.insert(parts_.end(), parts.begin(), parts.end());
+    gaps_.push_back({gap, parts_.size()});
+  }
+  void pass_on(const IdleVisitor& visitor) const {
+    std::size_t begin = 0;
+    for (const auto& [gap, end] : gaps_) {
+      visitor(gap, std::span(parts_).subspan(begin, end - begin));
+      begin = end;
+    }
+  }
+
+ private:
+  std::vector<std::pair<IdleGap, std::size_t>> gaps_;  // each with the end of its parts
+  std::vector<IdlePart> parts_;
+};
+
+// What is found in operations that are visited together, by parts of them that follow each other; and in those before, which is passed on meanwhile.
+struct FoundGaps {
+  using Lists = std::vector<GapList>;
+  std::array<Lists, 2> by_turn;
+};
+
+// Finds the gaps in front of a part of the operations that are visited together, beside others, each of which does so in another part.
+class GapFinder final : public OperationVisitor {
+ public:
+  GapFinder(const Trace& trace, const LaunchIndex& launches, const Readings& readings, Nanoseconds threshold, std::size_t part, FoundGaps& found)
+      : trace_(trace), launches_(launches), readings_(readings), threshold_(threshold), part_(part), found_(found) {}
+  [[nodiscard]] std::span<const GpuIdle> gpus() const noexcept { return gpus_; }  // what these parts of each have
+
+  void begin(GpuId gpu) override {
+    gpu_ = gpu;
+    turn_ = 0;
+    busy_until_.reset();
+    if (idle_) idle_->begin(gpu);
+  }
+  void visit(std::span<const GpuOperation> operations) override {
+    list_ = &found_.by_turn[turn_++ % 2][part_];
+    list_->clear();
+    const std::size_t parts = operations.size() < kWorthParts ? 1 : found_.by_turn.front().size();
+    const auto end_of = [&](std::size_t part) { return operations.size() * std::min(part, parts) / parts; };
+    const std::size_t begin = end_of(part_), end = end_of(part_ + 1);
+    pass(operations.first(begin));
+    if (begin < end) {
+      if (!idle_) make();
+      if (busy_until_) idle_->pass(*busy_until_);
+      idle_->visit(operations.subspan(begin, end - begin));
+    }
+    pass(operations.subspan(begin));
+  }
+  void end() override { gpus_.push_back(idle_ ? idle_->sums() : GpuIdle()); }
+
+ private:
+  static constexpr std::size_t kWorthParts = 4'096;  // operations; fewer take less than memos of names
+
+  void pass(std::span<const GpuOperation> operations) {
+    for (const GpuOperation& operation : operations) busy_until_ = std::max(busy_until_.value_or(operation.range.end), operation.range.end);
+  }
+  void make() {
+    attribution_.emplace(trace_, launches_, readings_);
+    idle_.emplace(threshold_, *attribution_, visitor_);
+    idle_->begin(gpu_);
+  }
+
+  const Trace& trace_;
+  const LaunchIndex& launches_;
+  const Readings& readings_;
+  const Nanoseconds threshold_;
+  const std::size_t part_;
+  FoundGaps& found_;
+  const IdleVisitor visitor_ = [this](const IdleGap& gap, std::span<const IdlePart> parts) { list_->add(gap, parts); };
+  std::optional<Attribution> attribution_;  // once there is something to attribute
+  std::optional<IdleOfOperations> idle_;
+  GapList* list_ = nullptr;
+  GpuId gpu_ = kNone;  // that is gone through
+  std::size_t turn_ = 0;
+  std::optional<Nanoseconds> busy_until_;
+  std::vector<GpuIdle> gpus_;
+};
+
+// Passes on what was found in the operations before those that are visited.
+class GapsPassedOn final : public OperationVisitor {
+ public:
+  GapsPassedOn(const IdleVisitor& visitor, const FoundGaps& found) : visitor_(visitor), found_(found) {}
+
+  void begin(GpuId) override { turn_ = 0; }
+  void visit(std::span<const GpuOperation>) override {
+    pass_on();
+    ++turn_;
+  }
+  void end() override { pass_on(); }
+
+ private:
+  void pass_on() const {
+    if (turn_ == 0) return;
+    for (const GapList& list : found_.by_turn[(turn_ - 1) % 2]) list.pass_on(visitor_);
+  }
+
+  const IdleVisitor& visitor_;
+  const FoundGaps& found_;
+  std::size_t turn_ = 0;
+};
+
+class GapsThatTouch final : public OperationVisitor {
+ public:
+  GapsThatTouch(const Trace& trace, const LaunchIndex& launches, std::vector<TimeRange> times, IdleVisitor visitor, const std::stop_token& stop)
+      : times_(united(std::move(times))),
+        visitor_(std::move(visitor)),
+        readings_(find_readings(trace, launches, stop)),
+        attribution_(trace, launches, readings_),
+        gaps_(1, attribution_, visitor_, &times_) {}
+
+  void begin(GpuId gpu) override { gaps_.begin(gpu); }
+  void visit(std::span<const GpuOperation> operations) override { gaps_.visit(operations); }
+  void end() override { gaps_.end(); }
+
+ private:
+  static IntervalUnion united(std::vector<TimeRange> times) {
+    std::sort(times.begin(), times.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+    IntervalUnion::Writer writer;
+    for (const TimeRange& time : times) writer.add(time.begin, time.end + 1);  // so that the end is included, as touches_time() requires
+    return writer.take();
+  }
+
+  const IntervalUnion times_;
+  const IdleVisitor visitor_;
+  const Readings readings_;
+  Attribution attribution_;
+  IdleOfOperations gaps_;
+};
+
+// Visits the operations that start within the time, each with the gap in front of it.
 GpuIdle visit_gpu(const Trace& trace, GpuId gpu, std::span<const TrackId> tracks, TimeRange time, Nanoseconds threshold, Attribution& attribution,
                   const IdleVisitor& visitor, const std::stop_token& stop) {
   IdleOfOperations idle(threshold, attribution, visitor);
@@ -275,7 +444,7 @@ GpuIdle visit_gpu(const Trace& trace, GpuId gpu, std::span<const TrackId> tracks
   return idle.sums();
 }
 
-// Both of one GPU, the other behind these.
+// Adds sums of the same GPU for the following stretch of time.
 void add(GpuIdle& sums, const GpuIdle& behind) {
   if (behind.operations == 0) return;
   sums.extent = sums.operations == 0 ? behind.extent : TimeRange{sums.extent.begin, std::max(sums.extent.end, behind.extent.end)};
@@ -286,9 +455,9 @@ void add(GpuIdle& sums, const GpuIdle& behind) {
   sums.short_idle += behind.short_idle;
 }
 
-// Times that cut the GPU work into parts of about equal length; all time lies between the first and the last.
+// Times that cut the GPU work into parts of about equal length; all times lie between the first and the last.
 std::vector<Nanoseconds> cuts(const Trace& trace, std::size_t parts) {
-  std::vector<Nanoseconds> starts;  // of segments, which are equally long
+  std::vector<Nanoseconds> starts;  // of segments, all of which have about the same number of events
   if (parts > 1)
     for (const Track& track : trace.tracks())
       if (is_gpu_work(track.key.kind))
@@ -332,15 +501,38 @@ std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& 
   return gpus;
 }
 
-std::vector<GpuIdle> visit_idle_beside(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor,
+std::vector<GpuIdle> visit_idle_beside(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, std::span<const IdleVisitor> visitors,
                                        std::span<OperationVisitor* const> others, const std::stop_token& stop) {
+  constexpr std::size_t kMostParts = 4;  // each has memos of the trace's names and threads
   const Readings readings = find_readings(trace, launches, stop);
-  Attribution attribution(trace, launches, readings);
-  IdleOfOperations idle(threshold, attribution, visitor);
-  std::vector<OperationVisitor*> all{&idle};
+  const std::size_t count = std::min<std::size_t>(usable_cores(), kMostParts);
+  FoundGaps found;
+  for (FoundGaps::Lists& lists : found.by_turn) lists.resize(count);
+  std::vector<std::unique_ptr<OperationVisitor>> own;
+  std::vector<GapFinder*> finders;
+  for (std::size_t part = 0; part < count; ++part) {
+    auto finder = std::make_unique<GapFinder>(trace, launches, readings, threshold, part, found);
+    finders.push_back(finder.get());
+    own.push_back(std::move(finder));
+  }
+  for (const IdleVisitor& visitor : visitors) own.push_back(std::make_unique<GapsPassedOn>(visitor, found));
+  std::vector<OperationVisitor*> all;
+  for (const auto& one : own) all.push_back(one.get());
   all.insert(all.end(), others.begin(), others.end());
   visit_operations(trace, GpuOperations::kEver, all, stop);
-  return idle.take();
+  std::vector<GpuIdle> gpus;
+  for (GpuId gpu = 0; gpu < finders.front()->gpus().size(); ++gpu) {
+    GpuIdle sums;
+    sums.gpu = gpu;
+    for (const GapFinder* const finder : finders) add(sums, finder->gpus()[gpu]);
+    if (sums.operations > 0) gpus.push_back(sums);
+  }
+  return gpus;
+}
+
+std::unique_ptr<OperationVisitor> gaps_that_touch(const Trace& trace, const LaunchIndex& launches, std::vector<TimeRange> times, IdleVisitor visitor,
+                                                  const std::stop_token& stop) {
+  return std::make_unique<GapsThatTouch>(trace, launches, std::move(times), std::move(visitor), stop);
 }
 
 std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold, const IdleVisitor& visitor,
@@ -372,14 +564,14 @@ std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& la
       }
       visitor(gap, cut);
     };
-    // The gap that the window ends in ends with an operation behind it.
+    // The gap in which the window ends is ended by an operation after the window.
     TimeRange time = window;
     if (const auto behind = GpuOperations(trace, tracks, {window.end, std::numeric_limits<Nanoseconds>::max()}, stop).next())
       time.end = behind->range.begin + 1;
     const GpuIdle sums = visit_gpu(trace, gpu, tracks, time, 1, attribution, visit, stop);
     within.gpu = gpu;
     within.extent = sums.extent;
-    if (GpuOperations::busy_until(trace, tracks, window.begin)) within.extent.begin = window.begin;  // its first operation began before
+    if (GpuOperations::busy_until(trace, tracks, window.begin)) within.extent.begin = window.begin;  // its first operation started before the window
     within.extent = within.extent.intersected(window);
     within.operations = sums.operations;
     for (GpuOperations behind(trace, tracks, {window.end, time.end}, stop); within.operations > 0 && behind.next();) --within.operations;

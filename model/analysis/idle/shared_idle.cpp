@@ -30,7 +30,7 @@ void SharedIdle::leave() noexcept {
   if (!waiting_.empty() && waiting_.size() == rules_) answer_all();
 }
 
-// With the lock, which nobody waits for: all others wait to be answered.
+// Called with the lock held. Nobody waits for the lock: all other rules wait for their answers.
 void SharedIdle::answer_all() noexcept {
   try {
     go_through();
@@ -46,24 +46,21 @@ void SharedIdle::go_through() {
   const RuleContext& context = *waiting_.front()->context;
   Nanoseconds least = waiting_.front()->threshold;
   std::vector<OperationVisitor*> beside;
+  std::vector<IdleVisitor> visitors;
   for (Asked* const one : waiting_) {
     beside.insert(beside.end(), one->beside.begin(), one->beside.end());
     least = std::min(least, one->threshold);
     one->below.resize(context.trace.gpus().size());
+    visitors.emplace_back([one](const IdleGap& gap, std::span<const IdlePart> parts) {
+      if (gap.range.length() >= one->threshold) {
+        (*one->visitor)(gap, parts);
+      } else {
+        ++one->below[gap.gpu].short_gaps;
+        one->below[gap.gpu].short_idle += gap.range.length();
+      }
+    });
   }
-  const std::vector<GpuIdle> gpus = analysis::visit_idle_beside(
-      context.trace, context.launches(), least,
-      [this](const IdleGap& gap, std::span<const IdlePart> parts) {
-        for (Asked* const one : waiting_) {
-          if (gap.range.length() >= one->threshold) {
-            (*one->visitor)(gap, parts);
-          } else {
-            ++one->below[gap.gpu].short_gaps;
-            one->below[gap.gpu].short_idle += gap.range.length();
-          }
-        }
-      },
-      beside, context.stop);
+  const std::vector<GpuIdle> gpus = analysis::visit_idle_beside(context.trace, context.launches(), least, visitors, beside, context.stop);
   for (Asked* const one : waiting_) {
     one->gpus = gpus;
     for (GpuIdle& sums : one->gpus) {

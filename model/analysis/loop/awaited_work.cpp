@@ -18,14 +18,14 @@
 namespace lanescope::analysis {
 namespace {
 
-constexpr Nanoseconds kShortestGap = 5'000;        // between operations of a queue that is full
+constexpr Nanoseconds kShortestGap = 5'000;        // between operations of a full queue
 constexpr Nanoseconds kLaunchLatency = 10'000;     // between the end of a call and its work on an empty GPU
-constexpr Nanoseconds kBetweenQuestions = 50'000;  // of a thread that asks again and again whether the GPU is done
-constexpr std::size_t kMostThreads = 64;           // of a process that are looked at for each gap
+constexpr Nanoseconds kBetweenQuestions = 50'000;  // of a thread that asks repeatedly whether the GPU is done
+constexpr std::size_t kMostThreads = 64;           // of a process, that are looked at for each gap
 
 }  // namespace
 
-// Of one GPU, while its work is gone through in order of start.
+// Works on one GPU, whose operations must come in order of start.
 class AwaitedWork::Sections {
  public:
   Sections(const Trace& trace, const LaunchIndex& launches, std::map<KernelsOfGpu, Times>& times)
@@ -39,7 +39,7 @@ class AwaitedWork::Sections {
 
   void begin(GpuId gpu) { gpu_ = gpu; }
 
-  // What ends a gap, or follows without one.
+  // Called for the operation that ends a gap, or follows without one.
   void move_to(const GpuOperation& operation) {
     if (!end_) begin_ = operation.range.begin;
     if (end_ && operation.range.begin - *end_ >= kShortestGap) cut({*end_, operation.range.begin}, operation);
@@ -48,14 +48,14 @@ class AwaitedWork::Sections {
 
   void add(NameId kernel, Nanoseconds duration) { section_[kernel] += duration; }
 
-  // Nothing is known of what follows.
+  // Called if nothing is known of what follows.
   void finish() {
     if (end_) close(*end_ - begin_);
     end_.reset();
   }
 
  private:
-  // What of the section's work was awaited, for how long.
+  // Adds the section's work; `waited` is the time for which it was awaited.
   void close(Nanoseconds waited) {
     for (const auto& [kernel, time] : section_) {
       Times& times = times_[{gpu_, kernel}];
@@ -69,12 +69,12 @@ class AwaitedWork::Sections {
 
   void cut(TimeRange gap, const GpuOperation& next) {
     const std::optional<Nanoseconds> waited = waited_for(gap, next);
-    if (!waited) return;  // what follows had been enqueued: the GPU went on by itself
+    if (!waited) return;  // the following operation had been enqueued: the GPU went on by itself
     close(*waited);
     begin_ = gap.end;
   }
 
-  // For how long a thread had waited for the section's work when the gap began; none where the next operation was enqueued by then.
+  // For how long a thread had waited for the section's work when the gap started; nothing if the next operation had been enqueued by then.
   std::optional<Nanoseconds> waited_for(TimeRange gap, const GpuOperation& next) {
     const Nanoseconds all = gap.begin - begin_;
     const EventRef launch = launches_.find(next.process, next.correlation, next.range.begin);
@@ -86,7 +86,7 @@ class AwaitedWork::Sections {
     return goes_its_way(trace_.track_of(launch.lane).key, gap.begin) ? 0 : all;
   }
 
-  // Whether a thread may wait for the GPU outside of CUDA's calls: where the GPU calls functions of a process, or pages of unified memory move.
+  // True if a thread may wait for the GPU outside of CUDA's calls: if the GPU calls functions of a process, or if pages of unified memory move.
   static bool ends_waits_outside_of_calls(const Trace& trace) {
     constexpr std::string_view kMigrations = "[CUDA memcpy Unified";
     for (NameId name = 0; name < trace.name_count(); ++name)
@@ -94,7 +94,7 @@ class AwaitedWork::Sections {
     return std::any_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return track.key.kind == TrackKind::kPageFaults; });
   }
 
-  // The longest that a thread of the process has been in a call that waits for the GPU, at t.
+  // The longest time for which a thread of the process has been in a call that waits for the GPU, at t.
   Nanoseconds waited_in_calls(ProcessId process, Nanoseconds t) {
     const std::span<const TrackId> tracks = trace_.tracks_of(process, TrackKind::kCudaApi);
     if (tracks.size() > kMostThreads) return std::numeric_limits<Nanoseconds>::max();
@@ -110,15 +110,15 @@ class AwaitedWork::Sections {
     return longest;
   }
 
-  // An asynchronous copy that takes long waits as well: pageable memory makes it.
+  // An asynchronous copy that takes long waits as well: pageable memory causes that.
   bool waits(NameId call, Nanoseconds since) {
     const CallClass kind = names_.cuda_call(call);
     if (kind == CallClass::kSynchronize || kind == CallClass::kCopy) return true;
     return since >= kLaunchLatency && trace_.name(call).find("Memcpy") != std::string_view::npos;
   }
 
-  // Whether a thread of the process was in a call at t that may wait for the GPU: calls that allocate, free or load code do as well. Requires: at most
-  // kMostThreads.
+  // True if a thread of the process was in a call at t that may wait for the GPU: calls that allocate, free or load code do so as well. Requires: at
+  // most kMostThreads threads.
   bool any_in_setup(ProcessId process, Nanoseconds t) {
     const auto is_in_setup = [&](TrackId track) {
       const LaneId id = trace_.tracks()[track].lanes.front();
@@ -130,8 +130,8 @@ class AwaitedWork::Sections {
     return std::any_of(tracks.begin(), tracks.end(), is_in_setup);
   }
 
-  // Whether the thread did something of its own at t, rather than being held back by what may depend on the GPU: then another thread of its process is in a
-  // call that does, or the GPU itself ends the wait.
+  // True if the thread did something of its own at t. False if it was held back by something that may depend on the GPU: in that case another thread of
+  // its process is in a call that depends on it, or the GPU itself ends the wait.
   bool goes_its_way(const TrackKey& calls, Nanoseconds t) {
     const ThreadId thread = calls.thread;
     if (thread == kNone) return false;
@@ -172,13 +172,13 @@ class AwaitedWork::Sections {
 };
 
 AwaitedWork::AwaitedWork(const Trace& trace, const LoopWork& work, const LaunchIndex& launches, TimeRange time, const std::stop_token& stop) {
-  if (reads_counters(trace) && work.disturbed_iterations() == 0) return;
   std::map<GpuId, std::set<ProcessId>> users;
   for (const Track& track : trace.tracks())
     if (is_gpu_work(track.key.kind)) users[track.key.gpu].insert(track.key.process);
   Sections sections(trace, launches, times_);
   for (const auto& [gpu, processes] : users) {
-    if (processes.size() > 1) continue;  // whose thread waits for whose work is not looked at
+    if (processes.size() > 1) continue;  // it is not examined whose thread waits for whose work
+    if (work.with_readings().contains(gpu) && work.disturbed(*processes.begin()).empty()) continue;
     GpuOperations operations(trace, gpu, work.of_gpu(gpu, trace.extent()).intersected(time), stop);
     sections.begin(gpu);
     while (const std::optional<GpuOperation> operation = operations.next()) {
@@ -224,7 +224,7 @@ Nanoseconds AwaitedWork::awaited_of(Nanoseconds saved, Nanoseconds time, std::sp
 
 void tell_hidden(const AwaitedWork& awaited, Nanoseconds time, std::span<const KernelsOfGpu> kernels, Finding& finding) {
   if (finding.recurrence == Recurrence::kOnce || finding.cost <= 0) return;
-  constexpr double kTold = 0.05;  // of the cost: what is less is not told
+  constexpr double kTold = 0.05;  // of the cost: a smaller part is not mentioned
   const Nanoseconds won = awaited.awaited_of(finding.cost, time, kernels);
   if (static_cast<double>(finding.cost - won) < kTold * static_cast<double>(finding.cost)) return;
   finding.hidden = finding.cost - won;

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -32,19 +33,18 @@ std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries
 
 namespace {
 
-// The ranges of one family in one lane. Executions that a compiler tries out count for nothing: they may be iterations only where asked
-// for.
+// The ranges of one family in one lane. Executions that a compiler tries out are not counted: they are iterations only if they are asked for.
 struct Candidate {
   LaneId lane = kNone;
   FamilyId family = 0;
   std::uint64_t count = 0;
-  Nanoseconds total = 0;      // that they take: of executions, with what they launch
+  Nanoseconds total = 0;      // the time of the ranges; for executions, including what they launch
   Nanoseconds lane_span = 0;  // from the lane's first event to its last
 };
 
-// Iterations cover at least one part in this many of their lane's span; what repeats and covers less is a detail.
+// Iterations cover at least one part in this many of their lane's span; a family that covers less is a detail.
 constexpr Nanoseconds kLeastCoverage = 4;
-// Nor do they repeat as often as this: rules keep some of each.
+// Iterations do not occur more often than this: rules keep some data for each.
 constexpr std::uint64_t kMostIterations = 4'000'000;
 
 // Ranges that PyTorch marks by itself: parts of a step, which repeat as often.
@@ -54,18 +54,24 @@ bool is_part_of_step(std::string_view name) noexcept {
   return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return name.starts_with(part); });
 }
 
-// What PyTorch's profiler calls a step of its schedule; before 2022 it stood among the operators.
+// The name that PyTorch's profiler gives a step of its schedule; before 2022 it was among the operators.
 bool is_profiler_step(std::string_view name) noexcept { return name.starts_with("ProfilerStep"); }
 
 enum class Marks : std::uint8_t {
   kIterations,     // ranges that may be iterations
-  kXlaExecutions,  // ranges that may begin them
+  kXlaExecutions,  // ranges that may start them
 };
 
 std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Marks marks, SharedLaunchIndex& launches) {
+  constexpr FamilyId kNotAsked = kNone, kNotCounted = kNone - 1;
   std::vector<Candidate> candidates;
+  std::array<std::vector<FamilyId>, 2> counted;  // of names: the families of those that may be iterations, of operators and of others
   NameMemo<bool> xla(trace, is_of_xla), xla_execution(trace, is_xla_execution);
   NameMemo<bool> communication(trace, is_communication_name), framework(trace, is_part_of_step), profiler_step(trace, is_profiler_step);
+  const auto may_count = [&](NameId name, bool operators) {
+    if (marks == Marks::kXlaExecutions ? !xla_execution(name) : xla(name)) return false;
+    return !communication(name) && !framework(name) && (!operators || profiler_step(name));
+  };
   std::vector<std::uint32_t> places;  // in what a lane has, by family
   std::optional<XlaCompilation> compilation;
   if (marks == Marks::kXlaExecutions) compilation.emplace(trace);
@@ -74,22 +80,27 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
     const std::string_view domain = trace.domain_name(track.key.process, track.key.domain);
     if (is_communication_domain(domain) || domain == kPythonDomainName || domain == kSystemCallDomain || domain == kFileAccessDomain) continue;
     const bool operators = domain == kOperatorDomainName;
+    std::vector<FamilyId>& family_of_name = counted[operators ? 1 : 0];
+    family_of_name.resize(trace.name_count(), kNotAsked);
     for (const LaneId id : track.lanes) {
       std::vector<Candidate> in_lane;
       const Lane& lane = trace.lane(id);
-      for (EventIndex i = 0; i < lane.size(); ++i) {
-        if (marks == Marks::kXlaExecutions ? !xla_execution(lane.name(i)) : xla(lane.name(i))) continue;  // first, since few names are of XLA
-        if (communication(lane.name(i)) || framework(lane.name(i)) || (operators && !profiler_step(lane.name(i)))) continue;
-        const FamilyId family = families.of_name(lane.name(i));
-        if (places.size() < families.size()) places.resize(families.size(), kNone);
-        if (places[family] == kNone) {
-          places[family] = static_cast<std::uint32_t>(in_lane.size());
-          in_lane.push_back({.lane = id, .family = family, .lane_span = lane.extent().length()});
+      for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+        const std::shared_ptr<const LaneSegment> segment = lane.segment(s);
+        for (EventIndex i = 0; i < segment->size(); ++i) {
+          FamilyId& family = family_of_name[segment->name(i)];
+          if (family == kNotAsked) family = may_count(segment->name(i), operators) ? families.of_name(segment->name(i)) : kNotCounted;
+          if (family == kNotCounted) continue;
+          if (places.size() < families.size()) places.resize(families.size(), kNone);
+          if (places[family] == kNone) {
+            places[family] = static_cast<std::uint32_t>(in_lane.size());
+            in_lane.push_back({.lane = id, .family = family, .lane_span = lane.extent().length()});
+          }
+          Candidate& candidate = in_lane[places[family]];
+          if (compilation && compilation->is_under_way(track.key.process, segment->start(i))) continue;
+          ++candidate.count;
+          candidate.total += segment->duration(i);
         }
-        Candidate& candidate = in_lane[places[family]];
-        if (compilation && compilation->is_under_way(track.key.process, lane.start(i))) continue;
-        ++candidate.count;
-        candidate.total += lane.duration(i);
       }
       for (const Candidate& candidate : in_lane) places[candidate.family] = kNone;
       std::sort(in_lane.begin(), in_lane.end(), [](const Candidate& a, const Candidate& b) { return a.family < b.family; });
@@ -111,7 +122,7 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
 
 bool covers_more(const Candidate& a, const Candidate& b) { return a.total != b.total ? a.total > b.total : a.lane < b.lane; }
 
-// What executions launch goes on behind them, so that they may cover little.
+// The work that executions launch continues after them, so they may cover little time.
 FamilyId choose_family(const std::vector<Candidate>& candidates, Marks marks) {
   for (const std::uint64_t least : {std::uint64_t{5}, std::uint64_t{3}}) {
     const Candidate* best = nullptr;
@@ -135,22 +146,26 @@ IterationSeries series_of(const Trace& trace, Families& families, const Candidat
   const TrackKey& key = trace.track_of(candidate.lane).key;
   IterationSeries series{key.process, key.thread, candidate.family, {}};
   const Lane& lane = trace.lane(candidate.lane);
-  for (EventIndex i = 0; i < lane.size(); ++i)
-    if (families.of_name(lane.name(i)) == candidate.family) series.ranges.push_back({candidate.lane, i});
+  for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+    const std::shared_ptr<const LaneSegment> segment = lane.segment(s);
+    const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+    for (EventIndex i = 0; i < segment->size(); ++i)
+      if (families.of_name(segment->name(i)) == candidate.family) series.ranges.push_back({candidate.lane, first + i});
+  }
   return series;
 }
 
-// Whether the recording began in the middle of the process's life.
+// True if the recording started in the middle of the process's life.
 bool was_attached_to(const Trace& trace, ProcessId process) {
   const std::uint32_t pid = trace.processes()[process].pid;
-  if (pid == 0) return false;  // not known; no process was attached to stands as 0, too
+  if (pid == 0) return false;  // not known; 0 also means that no process was attached to
   const TracePart* const part = part_of_process(trace, process);
   return (part == nullptr ? trace.provenance() : part->provenance).attached_pid == pid;
 }
 
-// When the first GPU work that the trace has of the process was enqueued, of that whose call it has, too; where it has no such calls, when the first
-// began.
-std::optional<Nanoseconds> first_gpu_work(const Trace& trace, ProcessId process, const LaunchIndex& launches) {
+// The time at which the first recorded GPU work of the process was enqueued; only work whose call is recorded counts. If there is no such call, the
+// time at which the first work started.
+std::optional<Nanoseconds> first_gpu_work(const Trace& trace, ProcessId process, SharedLaunchIndex& launches) {
   std::optional<Nanoseconds> enqueued, begun;
   const auto earliest = [](std::optional<Nanoseconds>& first, Nanoseconds time) { first = std::min(first.value_or(time), time); };
   for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches}) {
@@ -159,7 +174,7 @@ std::optional<Nanoseconds> first_gpu_work(const Trace& trace, ProcessId process,
         const Lane& lane = trace.lane(id);
         if (lane.size() > 0) earliest(begun, lane.start(0));
         for (EventIndex i = 0; i < lane.size(); ++i) {
-          const EventRef launch = launches.find(process, lane.correlation(i), lane.start(i));
+          const EventRef launch = launches.find(trace, {id, i});
           if (!launch.valid()) continue;
           earliest(enqueued, trace.lane(launch.lane).start(launch.index));
           break;
@@ -170,29 +185,29 @@ std::optional<Nanoseconds> first_gpu_work(const Trace& trace, ProcessId process,
   return enqueued ? enqueued : begun;
 }
 
-// What of the recording of a process was saved; none where all was.
+// The part of the recording of a process that was saved; nothing if all of it was.
 std::optional<TimeRange> saved_time(const Trace& trace, ProcessId process) {
   const std::optional<SavedPart> saved = saved_part_of(trace, part_of_process(trace, process));
   return saved ? std::optional(saved->time) : std::nullopt;
 }
 
-// From when on a process enqueued GPU work that a saved part lacks, as its GPUs did it behind the part: behind the last that it has. The end of time where it
-// lacks none.
-Nanoseconds first_lacking_work(const Trace& trace, ProcessId process, const LaunchIndex& launches) {
+// The time from which on a process enqueued GPU work that a saved part lacks because its GPUs did it after the part: later than the last that it has.
+// The end of time if it lacks none.
+Nanoseconds first_lacking_work(const Trace& trace, ProcessId process, SharedLaunchIndex& launches) {
   std::optional<Nanoseconds> last;
   for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
     for (const TrackId track : trace.tracks_of(process, kind))
       for (const LaneId id : trace.tracks()[track].lanes) {
         const Lane& lane = trace.lane(id);
         if (lane.size() == 0) continue;
-        const EventRef launch = launches.find(process, lane.correlation(lane.size() - 1), lane.start(lane.size() - 1));
+        const EventRef launch = launches.find(trace, {id, lane.size() - 1});
         if (launch.valid()) last = std::max(last.value_or(0), trace.lane(launch.lane).start(launch.index));
       }
   Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
   if (!last) return first;
   NameMemo<bool> enqueues(trace, enqueues_gpu_work);
   for (const TrackId track : trace.tracks_of(process, TrackKind::kCudaApi)) {
-    const Lane& calls = trace.lane(trace.tracks()[track].lanes.front());  // outermost ones
+    const Lane& calls = trace.lane(trace.tracks()[track].lanes.front());  // outermost calls
     EventIndex i = calls.lower_bound(*last + 1);
     while (i < calls.size() && !enqueues(calls.name(i))) ++i;
     if (i < calls.size()) first = std::min(first, calls.start(i));
@@ -200,7 +215,7 @@ Nanoseconds first_lacking_work(const Trace& trace, ProcessId process, const Laun
   return first;
 }
 
-// How many iterations at the beginning and at the end the recording does not have whole.
+// The number of iterations at the start and at the end that the recording does not have whole.
 struct Incomplete {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -210,17 +225,17 @@ Incomplete incomplete_iterations(const Trace& trace, const IterationSeries& seri
   Incomplete incomplete;
   const auto start_of = [&](EventRef range) { return trace.lane(range.lane).start(range.index); };
   if (was_attached_to(trace, series.process))
-    if (const auto first_work = first_gpu_work(trace, series.process, launches.of(trace))) {
+    if (const auto first_work = first_gpu_work(trace, series.process, launches)) {
       const auto whole = std::find_if(series.ranges.begin(), series.ranges.end(), [&](EventRef range) { return start_of(range) >= *first_work; });
       if (whole != series.ranges.end()) incomplete.first = static_cast<std::size_t>(whole - series.ranges.begin());
     }
   const EventRef last = series.ranges.back();
-  // What begins an iteration that lasts to the next ends the one before all the same.
+  // A range that only starts an iteration still ends the previous one, even if it is not finished itself.
   const bool ends_itself = series.extent == IterationSeries::Extent::kRange;
   if (ends_itself && trace.nvtx_detail(trace.lane(last.lane).detail(last.index)).finished == Finished::kNo) incomplete.last = 1;
   if (const std::optional<TimeRange> saved = saved_time(trace, series.process)) {
     const std::vector<TimeRange> times = iteration_times(trace, series);
-    const Nanoseconds end = std::min(saved->end, first_lacking_work(trace, series.process, launches.of(trace)));
+    const Nanoseconds end = std::min(saved->end, first_lacking_work(trace, series.process, launches));
     const auto begins_before = std::count_if(times.begin(), times.end(), [&](const TimeRange& time) { return time.begin < saved->begin; });
     const auto ends_behind = std::count_if(times.begin(), times.end(), [&](const TimeRange& time) { return time.end > end; });
     incomplete.first = std::max(incomplete.first, static_cast<std::size_t>(begins_before));
@@ -229,16 +244,16 @@ Incomplete incomplete_iterations(const Trace& trace, const IterationSeries& seri
   return incomplete;
 }
 
-// Ranks whose iterations are the same by their order keep the same ones.
+// Ranks with equally many iterations keep the same ones.
 void leave_out_incomplete(const Trace& trace, std::vector<IterationSeries>& all, SharedLaunchIndex& launches) {
-  std::map<std::size_t, Incomplete> by_count;
+  std::map<std::pair<FamilyId, std::size_t>, Incomplete> by_count;
   for (const IterationSeries& series : all) {
     const Incomplete of_series = incomplete_iterations(trace, series, launches);
-    Incomplete& of_count = by_count[series.ranges.size()];
+    Incomplete& of_count = by_count[{series.family, series.ranges.size()}];
     of_count = {std::max(of_count.first, of_series.first), std::max(of_count.last, of_series.last)};
   }
   for (IterationSeries& series : all) {
-    const Incomplete& of_count = by_count[series.ranges.size()];
+    const Incomplete& of_count = by_count[{series.family, series.ranges.size()}];
     series.left_out = of_count.first + of_count.last;
     if (series.left_out >= series.ranges.size()) series.left_out = 0;
     if (series.left_out == 0) continue;
@@ -248,19 +263,47 @@ void leave_out_incomplete(const Trace& trace, std::vector<IterationSeries>& all,
   std::erase_if(all, [&](const IterationSeries& series) { return iteration_times(trace, series).empty(); });
 }
 
-std::vector<IterationSeries> find_marked(const Trace& trace, Families& families, std::string_view wanted, Marks marks, SharedLaunchIndex& launches) {
-  const std::vector<Candidate> candidates = candidates_of(trace, families, marks, launches);
-  const FamilyId family = wanted.empty() ? choose_family(candidates, marks) : family_named(candidates, families, wanted);
-  if (family == 0) return {};
-  std::map<ProcessId, Candidate> best;  // by process, the lane with most of it
+// For each process, the lane with most of the family.
+std::map<ProcessId, Candidate> best_of_family(const Trace& trace, const std::vector<Candidate>& candidates, FamilyId family) {
+  std::map<ProcessId, Candidate> best;
   for (const Candidate& candidate : candidates) {
     if (candidate.family != family) continue;
     const auto [entry, is_new] = best.try_emplace(trace.track_of(candidate.lane).key.process, candidate);
     if (!is_new && covers_more(candidate, entry->second)) entry->second = candidate;
   }
+  return best;
+}
+
+std::set<ProcessId> users_of_gpus(const Trace& trace) {
+  std::set<ProcessId> users;
+  for (const Track& track : trace.tracks())
+    if (is_gpu_work(track.key.kind)) users.insert(track.key.process);
+  return users;
+}
+
+std::vector<Candidate> of_processes(const Trace& trace, const std::vector<Candidate>& candidates, const std::set<ProcessId>& processes) {
+  std::vector<Candidate> own;
+  for (const Candidate& candidate : candidates)
+    if (processes.contains(trace.track_of(candidate.lane).key.process)) own.push_back(candidate);
+  return own;
+}
+
+// For each of these processes, the lane of the family that is chosen for it alone.
+std::map<ProcessId, Candidate> best_of_each(const Trace& trace, const std::vector<Candidate>& candidates, const std::set<ProcessId>& processes, Marks marks) {
+  std::map<ProcessId, std::vector<Candidate>> by_process;
+  for (const Candidate& candidate : of_processes(trace, candidates, processes)) by_process[trace.track_of(candidate.lane).key.process].push_back(candidate);
+  std::map<ProcessId, Candidate> best;
+  for (const auto& [process, own] : by_process)
+    if (const FamilyId family = choose_family(own, marks); family != 0) best.merge(best_of_family(trace, own, family));
+  return best;
+}
+
+std::vector<IterationSeries> series_of_all(const Trace& trace, Families& families, const std::map<ProcessId, Candidate>& best, Marks marks,
+                                           SharedLaunchIndex& launches) {
   std::vector<IterationSeries> series;
   for (const auto& [process, candidate] : best) {
     IterationSeries of_process = series_of(trace, families, candidate);
+    if (of_process.ranges.empty()) continue;  // the candidate is known by heads, and its events can't be read any more
     if (marks == Marks::kXlaExecutions) of_process.extent = IterationSeries::Extent::kToNext;
     series.push_back(std::move(of_process));
   }
@@ -271,9 +314,37 @@ std::vector<IterationSeries> find_marked(const Trace& trace, Families& families,
 }  // namespace
 
 std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted, SharedLaunchIndex& launches) {
-  for (const Marks marks : {Marks::kIterations, Marks::kXlaExecutions})
-    if (std::vector<IterationSeries> series = find_marked(trace, families, wanted, marks, launches); !series.empty()) return series;
-  return {};
+  constexpr std::array kAll{Marks::kIterations, Marks::kXlaExecutions};
+  std::map<Marks, std::vector<Candidate>> known;
+  const auto candidates = [&](Marks marks) -> const std::vector<Candidate>& {
+    const auto [entry, is_new] = known.try_emplace(marks);
+    if (is_new) entry->second = candidates_of(trace, families, marks, launches);
+    return entry->second;
+  };
+  const auto series_of_family = [&](FamilyId family, Marks marks) {
+    return family == 0 ? std::vector<IterationSeries>() : series_of_all(trace, families, best_of_family(trace, candidates(marks), family), marks, launches);
+  };
+  if (!wanted.empty()) {
+    for (const Marks marks : kAll)
+      if (auto series = series_of_family(family_named(candidates(marks), families, wanted), marks); !series.empty()) return series;
+    return {};
+  }
+  std::vector<IterationSeries> all;
+  std::set<ProcessId> without = users_of_gpus(trace);  // for which nothing is found yet
+  const auto add = [&](std::vector<IterationSeries> series) {
+    for (IterationSeries& of_process : series) {
+      without.erase(of_process.process);
+      all.push_back(std::move(of_process));
+    }
+  };
+  for (const Marks marks : kAll) {
+    if (without.empty()) break;
+    if (all.empty()) add(series_of_family(choose_family(of_processes(trace, candidates(marks), without), marks), marks));
+    if (!all.empty()) add(series_of_all(trace, families, best_of_each(trace, candidates(marks), without, marks), marks, launches));
+  }
+  for (const Marks marks : kAll)
+    if (all.empty()) add(series_of_family(choose_family(candidates(marks), marks), marks));
+  return all;
 }
 
 std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted) {

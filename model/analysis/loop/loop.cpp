@@ -2,35 +2,67 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "iterations.h"
 #include "repeating_work.h"
 
 namespace lanescope::analysis {
 
+namespace {
+
+// How many iterations of each series warm up. Ranks that step together warm up together: those with the same family and as many iterations, at the same
+// time.
+std::vector<std::size_t> warm_ups_of(const Trace& trace, const std::vector<IterationSeries>& all) {
+  const auto begin_of = [&](std::size_t i) { return trace.lane(all[i].ranges.front().lane).start(all[i].ranges.front().index); };
+  const auto end_of = [&](std::size_t i) { return trace.lane(all[i].ranges.back().lane).end(all[i].ranges.back().index); };
+  const auto kind_of = [&](std::size_t i) { return std::pair(all[i].family, all[i].ranges.size()); };
+  std::vector<std::size_t> order(all.size()), warm_ups(all.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return std::pair(kind_of(a), begin_of(a)) < std::pair(kind_of(b), begin_of(b)); });
+  for (auto first = order.begin(); first != order.end();) {
+    Nanoseconds end = end_of(*first);
+    std::size_t most = 0;
+    auto last = first;
+    for (; last != order.end() && kind_of(*last) == kind_of(*first) && (last == first || begin_of(*last) < end); ++last) {
+      end = std::max(end, end_of(*last));
+      most = std::max(most, warm_up_iterations(trace, all[*last]));
+    }
+    for (; first != last; ++first) warm_ups[*first] = most;
+  }
+  return warm_ups;
+}
+
+}  // namespace
+
 Loop::Loop(const Trace& trace, Families& families) : Loop(trace, find_iterations(trace, families)) {}
 
 Loop::Loop(const Trace& trace, const std::vector<IterationSeries>& all) {
-  std::map<std::size_t, std::size_t> warm_ups;  // by the number of iterations: ranks that step together warm up together
-  for (const IterationSeries& series : all) warm_ups[series.ranges.size()] = std::max(warm_ups[series.ranges.size()], warm_up_iterations(trace, series));
-  for (const IterationSeries& series : all) {
-    const std::size_t warm_up = warm_ups[series.ranges.size()];
+  const std::vector<std::size_t> warm_ups = warm_ups_of(trace, all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const IterationSeries& series = all[i];
+    const std::size_t warm_up = warm_ups[i];
     const std::vector<TimeRange> times = iteration_times(trace, series);
-    iterations_ += times.size() - warm_up;
     left_out_ += series.left_out;
+    iterations_ += times.size() - warm_up;
+    families_.insert(series.family);
     const EventRef last = series.ranges.back();
-    by_process_[series.process] = {times[warm_up].begin, trace.lane(last.lane).end(last.index)};
-    family_ = series.family;
+    by_process_[series.process] = {{times[warm_up].begin, trace.lane(last.lane).end(last.index)}, series.family, times.size() - warm_up};
   }
-  if (known()) return;
+  if (!all.empty()) family_ = all.front().family;
   for (ProcessId process = 0; process < trace.processes().size(); ++process)
-    if (const std::vector<RepeatingWork> work = find_repeating_work(trace, process); !work.empty())
-      by_process_[process] = {work.front().begin, trace.extent().end};
+    if (!by_process_.contains(process))
+      if (const std::vector<RepeatingWork> work = find_repeating_work(trace, process); !work.empty()) {
+        by_process_[process] = {{work.front().begin, trace.extent().end}, 0, 0};
+        families_.insert(0);
+      }
 }
 
 std::size_t Loop::runs() const {
   std::vector<TimeRange> times;
-  for (const auto& [process, time] : by_process_) times.push_back(time);
+  for (const auto& [process, loop] : by_process_) times.push_back(loop.time);
   std::sort(times.begin(), times.end(), [](TimeRange a, TimeRange b) { return a.begin < b.begin; });
   std::size_t runs = 0;
   Nanoseconds end = std::numeric_limits<Nanoseconds>::min();

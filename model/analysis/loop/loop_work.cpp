@@ -7,7 +7,6 @@
 
 #include "model/trace/combining/parts.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/storage/interval_union.h"
 #include "wording.h"
 
 namespace lanescope::analysis {
@@ -16,10 +15,11 @@ bool reads_counters(const Trace& trace) noexcept { return !trace.kernel_records(
 
 LoopWork::LoopWork(const RuleContext& context)
     : trace_(context.trace), time_(context.time), launch_index_(context.launch_index), stop_(context.stop), families_(context.trace) {
-  if (time_ == kWholeTrace) {  // of a part all counts: that is what was asked for
+  if (time_ == kWholeTrace) {  // if only a part was asked for, all of it counts
     iterations_ = find_iterations(trace_, families_, {}, *launch_index_);
     loop_ = Loop(trace_, iterations_);
   }
+  with_readings_ = gpus_with_readings(trace_);
   if (!loop_.known()) return;
   for (ProcessId process = 0; process < trace_.processes().size(); ++process) loops_.push_back(loop_.of(process));
   if (reads_counters(trace_)) find_disturbed();
@@ -44,8 +44,8 @@ LoopWork::LoopWork(const RuleContext& context)
 
 std::map<std::pair<ProcessId, GpuId>, Nanoseconds> LoopWork::find_begins() {
   struct Edge {
-    std::optional<Nanoseconds> first;     // of the loop's operations starts then
-    std::optional<Nanoseconds> last_end;  // of those that were enqueued before
+    std::optional<Nanoseconds> first;     // start of the first operation of the loop
+    std::optional<Nanoseconds> last_end;  // end of the last operation that was enqueued before
   };
   std::map<std::pair<ProcessId, GpuId>, Edge> edges;
   for (const Track& track : trace_.tracks()) {
@@ -56,9 +56,9 @@ std::map<std::pair<ProcessId, GpuId>, Nanoseconds> LoopWork::find_begins() {
       const Lane& lane = trace_.lane(id);
       const EventIndex begin = lane.lower_bound(loop->begin);
       EventIndex i = begin;
-      const bool is_marked = !iterations_.empty();                              // work that repeats begins on the GPU
-      for (; is_marked && i < lane.size() && lane.start(i) < loop->end; ++i) {  // streams do things in the order in which they were enqueued
-        const EventRef launch = launch_index_->of(trace_).find(track.key.process, lane.correlation(i), lane.start(i));
+      const bool is_marked = loop_.family(track.key.process) != 0;              // otherwise the loop is work that repeats, which starts on the GPU
+      for (; is_marked && i < lane.size() && lane.start(i) < loop->end; ++i) {  // streams run operations in the order in which they were enqueued
+        const EventRef launch = launch_index_->find(trace_, {id, i});
         if (!launch.valid() || trace_.lane(launch.lane).start(launch.index) >= loop->begin) break;
       }
       if (i < lane.size()) edge.first = std::min(edge.first.value_or(lane.start(i)), lane.start(i));
@@ -91,8 +91,7 @@ bool LoopWork::has(EventRef operation, Nanoseconds start) const {
   if (loops_.empty()) return true;
   const ProcessId process = trace_.track_of(operation.lane).key.process;
   if (!loops_[process]) return true;
-  const std::uint32_t correlation = start < loops_[process]->end ? 0 : trace_.lane(operation.lane).correlation(operation.index);
-  return has({{start, start}, operation, 0, correlation, 0, TrackKind::kKernels, process});
+  return has({{start, start}, operation, 0, 0, 0, TrackKind::kKernels, process});
 }
 
 bool LoopWork::has(const GpuOperation& operation) const {
@@ -103,7 +102,7 @@ bool LoopWork::has(const GpuOperation& operation) const {
   if (begin < loop->begin) return false;
   if (const auto before = enqueued_before_.find(operation.event.lane); before != enqueued_before_.end() && operation.event.index < before->second) return false;
   if (begin < loop->end) return true;
-  const EventRef launch = launch_index_->of(trace_).find(operation.process, operation.correlation, begin);
+  const EventRef launch = launch_index_->find(trace_, operation.event);
   return launch.valid() && trace_.lane(launch.lane).start(launch.index) < loop->end;
 }
 
@@ -130,9 +129,8 @@ LoopWork::Share LoopWork::share_of(LaneId id, TimeRange time) const {
 }
 
 bool LoopWork::has(const IdleGap& gap, const IdlePart& part) const {
-  const Nanoseconds enqueued = gap.launch.valid() ? trace_.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
-  const ProcessId process = trace_.track_of(gap.next.lane).key.process;
-  return loop_.recurrence(process, part.range.begin, enqueued) == Recurrence::kRecurring;
+  if (loops_.empty()) return true;
+  return loop_.recurrence(trace_.track_of(gap.next.lane).key.process, part.range.begin, gap.enqueued()) == Recurrence::kRecurring;
 }
 
 const AwaitedWork& LoopWork::awaited() const {
@@ -144,7 +142,7 @@ Nanoseconds LoopWork::reading(GpuId gpu) const { return reading_of(gpu).idle; }
 
 LoopWork::Reading LoopWork::reading_of(GpuId gpu) const {
   if (!reads_counters(trace_)) return {};
-  std::call_once(readings_are_known_, [this] { readings_ = find_readings(); });
+  std::call_once(readings_are_known_, [this] { find_readings(); });
   const auto found = readings_.find(gpu);
   return found == readings_.end() ? Reading() : found->second;
 }
@@ -206,8 +204,20 @@ bool LoopWork::is_disturbed(ProcessId process, Nanoseconds t) const noexcept {
   return time != times.end() && time->begin <= t;
 }
 
-std::map<GpuId, LoopWork::Reading> LoopWork::find_readings() const {
-  std::map<GpuId, std::vector<TimeRange>> disturbed;  // of all processes that use it
+OperationVisitor* LoopWork::collect_readings() const {
+  if (!reads_counters(trace_) || time_ != kWholeTrace) return nullptr;
+  if (!readings_collector_) {
+    begin_readings();
+    std::vector<TimeRange> times = overhead_times(trace_, stop_);
+    for (const auto& [process, disturbed] : disturbed_) times.insert(times.end(), disturbed.begin(), disturbed.end());
+    const IdleVisitor visitor = [this](const IdleGap& gap, std::span<const IdlePart> parts) { add_reading(gap, parts); };
+    readings_collector_ = gaps_that_touch(trace_, launch_index_->of(trace_), std::move(times), visitor, stop_);
+  }
+  return readings_collector_.get();
+}
+
+void LoopWork::begin_readings() const {
+  std::map<GpuId, std::vector<TimeRange>> disturbed;
   std::set<std::pair<GpuId, ProcessId>> users;
   for (const Track& track : trace_.tracks())
     if (is_gpu_work(track.key.kind)) users.emplace(track.key.gpu, track.key.process);
@@ -215,30 +225,36 @@ std::map<GpuId, LoopWork::Reading> LoopWork::find_readings() const {
     const std::span<const TimeRange> of_process = this->disturbed(process);
     disturbed[gpu].insert(disturbed[gpu].end(), of_process.begin(), of_process.end());
   }
-  std::map<GpuId, Reading> readings;
-  std::map<GpuId, IntervalUnion> all;
   for (auto& [gpu, times] : disturbed) {
     std::sort(times.begin(), times.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
     IntervalUnion::Writer writer;
     for (const TimeRange& time : times) writer.add(time.begin, time.end);
-    all[gpu] = writer.take();
-    readings[gpu].disturbed_busy = all[gpu].covered(of_gpu(gpu, kWholeTrace));
+    disturbed_of_gpus_[gpu] = writer.take();
+    readings_[gpu].disturbed_busy = disturbed_of_gpus_[gpu].covered(of_gpu(gpu, kWholeTrace));
   }
-  std::vector<IdlePart> laid;
-  const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-    lay_to_reading(gap, parts, laid);
-    for (const IdlePart& part : laid) {
-      if (part.cause != IdleCause::kOverhead || !has(gap, part)) continue;
-      readings[gap.gpu].idle += part.range.length();
-      readings[gap.gpu].disturbed_busy -= all[gap.gpu].covered(part.range);
-    }
-  };
-  const LaunchIndex& launches = launch_index_->of(trace_);
-  if (time_ == kWholeTrace)
-    visit_idle(trace_, launches, 1, add, stop_);
-  else
-    visit_idle_within(trace_, launches, time_, 1, add, stop_);
-  return readings;
+}
+
+void LoopWork::add_reading(const IdleGap& gap, std::span<const IdlePart> parts) const {
+  if (!with_readings_.contains(gap.gpu)) return;
+  lay_to_reading(gap, parts, laid_);
+  for (const IdlePart& part : laid_) {
+    if (part.cause != IdleCause::kOverhead || !has(gap, part)) continue;
+    readings_[gap.gpu].idle += part.range.length();
+    readings_[gap.gpu].disturbed_busy -= disturbed_of_gpus_[gap.gpu].covered(part.range);
+  }
+}
+
+void LoopWork::find_readings() const {
+  if (readings_collector_) {
+    readings_collector_.reset();  // it has seen everything
+  } else if (OperationVisitor* const alone = collect_readings()) {
+    visit_operations(trace_, time_, {&alone, 1}, stop_);
+    readings_collector_.reset();
+  } else {
+    begin_readings();
+    const IdleVisitor visitor = [this](const IdleGap& gap, std::span<const IdlePart> parts) { add_reading(gap, parts); };
+    visit_idle_within(trace_, launch_index_->of(trace_), time_, 1, visitor, stop_);
+  }
 }
 
 const std::vector<RankWork>& LoopWork::of_ranks() const {
@@ -265,24 +281,34 @@ std::vector<RankWork> LoopWork::find_ranks() const {
   if (!loop_.known()) return ranks;
   for (RankWork& rank : ranks)
     if (const std::optional<TimeRange> loop = loop_.of(rank.process))
-      rank.extent = {loop->begin, iterations_.empty() ? rank.extent.end : std::max(loop->end, rank.extent.end)};
+      rank.extent = {loop->begin, loop_.family(rank.process) == 0 ? rank.extent.end : std::max(loop->end, rank.extent.end)};
   return ranks;
 }
 
-const RankWaits& LoopWork::rank_waits() const {
-  std::call_once(rank_waits_are_known_, [this] {
-    std::vector<RankWork> stepping;
-    std::vector<std::size_t> numbers;
-    for (std::size_t i = 0; i < of_ranks().size(); ++i) {
-      if (!steps(of_ranks()[i])) continue;
-      stepping.push_back(of_ranks()[i]);
-      numbers.push_back(i);
-    }
-    RankWaits found = find_rank_waits(trace_, stepping);
-    found.renumber(numbers, of_ranks().size());
-    rank_waits_ = std::move(found);
-  });
-  return rank_waits_;
+const std::vector<RanksOfProgram>& LoopWork::programs() const {
+  std::call_once(programs_are_known_, [this] { programs_ = find_programs_of_ranks(); });
+  return programs_;
+}
+
+std::vector<RanksOfProgram> LoopWork::find_programs_of_ranks() const {
+  std::vector<RanksOfProgram> programs;
+  if (loop_.known() || time_ == kWholeTrace) {
+    programs = find_programs(trace_, loop_, of_ranks());
+  } else {
+    Families families = families_;
+    const Loop whole(trace_, find_iterations(trace_, families, {}, *launch_index_));
+    programs = find_programs(trace_, whole, of_ranks());
+    RanksOfProgram rest;
+    for (std::size_t i = 0; i < of_ranks().size(); ++i)
+      if (whole.known() && !whole.of(of_ranks()[i].process)) rest.ranks.push_back(i);
+    if (!rest.ranks.empty()) programs.push_back(std::move(rest));
+  }
+  for (RanksOfProgram& program : programs) {
+    std::vector<RankWork> ranks;
+    for (const std::size_t rank : program.ranks) ranks.push_back(of_ranks()[rank]);
+    program.waits = find_rank_waits(trace_, ranks);
+  }
+  return programs;
 }
 
 class SharedLoopWork {
@@ -302,14 +328,20 @@ const LoopWork& loop_work(const RuleContext& context) { return context.shared_lo
 
 Message loop_time_text(const Families& families, const Loop& loop) {
   if (!loop.known()) return Message("the time");
+  if (loop.is_of_several_programs()) return Message("the loops of the processes");
   return loop.family() == 0 ? Message("the time in which its work repeats") : loop_text(families.text(loop.family()));
+}
+
+Message LoopWork::text(const RanksOfProgram& program) const {
+  if (!loop_.known()) return Message("the time");
+  return program.family == 0 ? Message("the time in which its work repeats") : loop_text(families_.text(program.family));
 }
 
 std::string_view when_text(const Loop& loop, Recurrence recurrence) noexcept { return recurrence == Recurrence::kOnce ? "once" : loop.known() ? "loop" : ""; }
 
 namespace {
 
-// Of each process, when its last work on a GPU ends.
+// For each process, the end of its last work on a GPU.
 std::map<ProcessId, Nanoseconds> ends_of_gpu_work(const Trace& trace) {
   std::map<ProcessId, Nanoseconds> ends;
   for (const Track& track : trace.tracks()) {
@@ -326,20 +358,19 @@ std::map<ProcessId, Nanoseconds> ends_of_gpu_work(const Trace& trace) {
 
 }  // namespace
 
-LoopTimes loop_times(const Trace& trace) {
+std::map<ProcessId, LoopTime> loop_times(const Trace& trace) {
   const RuleContext context{.trace = trace};
   const LoopWork work(context);
-  LoopTimes times;
+  std::map<ProcessId, LoopTime> times;
   if (!work.loop().known()) return times;
-  times.name = loop_name(work.families().text(work.loop().family()));
-  times.iterations = work.loop().iterations();
-  const std::map<ProcessId, Nanoseconds> ends = work.iterations().empty() ? ends_of_gpu_work(trace) : std::map<ProcessId, Nanoseconds>();
+  const std::map<ProcessId, Nanoseconds> ends = ends_of_gpu_work(trace);
   for (ProcessId process = 0; process < trace.processes().size(); ++process) {
     std::optional<TimeRange> time = work.of_process(process);
     if (!time) continue;
-    if (const auto end = ends.find(process); end != ends.end()) time->end = std::min(time->end, end->second);
+    const FamilyId family = work.loop().family(process);
+    if (const auto end = ends.find(process); family == 0 && end != ends.end()) time->end = std::min(time->end, end->second);
     if (const auto part = saved_part_of(trace, part_of_process(trace, process))) time = time->intersected(part->time);
-    if (!time->empty()) times.by_process.emplace(process, *time);
+    if (!time->empty()) times[process] = {*time, std::string(loop_name(work.families().text(family))), work.loop().iterations(process)};
   }
   return times;
 }

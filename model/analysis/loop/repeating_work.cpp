@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "model/trace/median.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -16,13 +18,27 @@ constexpr std::size_t kCandidates = 64;
 constexpr std::array kMayRepeat{TrackKind::kKernels, TrackKind::kGraphLaunches};
 
 template <typename Visit>
-void for_each_work(const Trace& trace, ProcessId process, Visit visit) {
+void for_each_lane(const Trace& trace, ProcessId process, Visit visit) {
   for (const TrackKind kind : kMayRepeat)
     for (const TrackId track : trace.tracks_of(process, kind))
-      for (const LaneId id : trace.tracks()[track].lanes) {
-        const Lane& lane = trace.lane(id);
-        for (EventIndex i = 0; i < lane.size(); ++i) visit(lane.name(i), EventRef{id, i});
+      for (const LaneId id : trace.tracks()[track].lanes) visit(id, trace.lane(id));
+}
+
+// How many events have each name, by what heads of segments say where they do.
+std::vector<std::uint32_t> count_names(const Trace& trace, ProcessId process) {
+  std::vector<std::uint32_t> counts(trace.name_count());
+  for_each_lane(trace, process, [&](LaneId, const Lane& lane) {
+    const DemandedSegments* const demanded = demanded_segments(lane);
+    for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+      if (demanded != nullptr && !demanded->bounds()[s].names.empty()) {
+        for (const NameTime& name : demanded->bounds()[s].names) counts[name.name] += name.count;
+        continue;
       }
+      const std::shared_ptr<const LaneSegment> segment = lane.segment(s);
+      for (EventIndex i = 0; i < segment->size(); ++i) ++counts[segment->name(i)];
+    }
+  });
+  return counts;
 }
 
 struct Occurrence {
@@ -34,14 +50,13 @@ struct Candidate {
   std::vector<Occurrence> occurrences;  // by start
 };
 
-// The names that occur neither seldom nor all the time; of too many, those that occur least.
+// The names that occur neither rarely nor all the time; if there are too many, the rarest of them.
 std::vector<Candidate> candidates_of(const Trace& trace, ProcessId process) {
-  std::vector<std::uint32_t> counts(trace.name_count());
-  for_each_work(trace, process, [&](NameId name, EventRef) { ++counts[name]; });
+  const std::vector<std::uint32_t> counts = count_names(trace, process);
   std::vector<NameId> wanted;
   for (NameId name = 0; name < counts.size(); ++name)
     if (counts[name] >= kFewest && counts[name] <= kMost) wanted.push_back(name);
-  // By names, where counts are equal: their numbers differ from recording to recording.
+  // If counts are equal, by name: the ids of names differ between recordings.
   const std::size_t kept = std::min(wanted.size(), kCandidates);
   std::partial_sort(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(kept), wanted.end(),
                     [&](NameId a, NameId b) { return counts[a] != counts[b] ? counts[a] < counts[b] : trace.name(a) < trace.name(b); });
@@ -53,8 +68,9 @@ std::vector<Candidate> candidates_of(const Trace& trace, ProcessId process) {
     candidates.push_back({name, {}});
     candidates.back().occurrences.reserve(counts[name]);
   }
-  for_each_work(trace, process, [&](NameId name, EventRef event) {
-    if (position[name] != kNone) candidates[position[name]].occurrences.push_back({trace.lane(event.lane).start(event.index), event});
+  const auto is_wanted = [&](NameId name) { return position[name] != kNone; };
+  for_each_lane(trace, process, [&](LaneId id, const Lane& lane) {
+    for_each_named(lane, is_wanted, [&](EventIndex i) { candidates[position[lane.name(i)]].occurrences.push_back({lane.start(i), {id, i}}); });
   });
   for (Candidate& candidate : candidates)
     std::sort(candidate.occurrences.begin(), candidate.occurrences.end(),
@@ -62,7 +78,7 @@ std::vector<Candidate> candidates_of(const Trace& trace, ProcessId process) {
   return candidates;
 }
 
-// Where the occurrences come at regular times.
+// Returns the repeating work if the occurrences come at regular times.
 std::optional<RepeatingWork> regular(const Candidate& candidate) {
   const std::vector<Occurrence>& occurrences = candidate.occurrences;
   std::vector<Nanoseconds> intervals;
@@ -84,11 +100,11 @@ constexpr Nanoseconds kEver = std::numeric_limits<Nanoseconds>::max();
 // GPU work of a process.
 struct Amount {
   std::size_t operations = 0;
-  Nanoseconds time = 0;  // of streams beside each other, of each
+  Nanoseconds time = 0;  // concurrent streams count separately
   Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
 };
 
-// What begins within the time.
+// The work that starts within the time.
 Amount work_within(const Trace& trace, ProcessId process, TimeRange range) {
   Amount amount;
   for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
@@ -103,11 +119,12 @@ Amount work_within(const Trace& trace, ProcessId process, TimeRange range) {
   return amount;
 }
 
-// Whether four fifths of the work lie behind the first occurrence, by number or by time: setup may launch as much as a short run, and takes next to no time.
+// True if four fifths of the work come after the first occurrence, by number or by time: setup may launch as much as a short run, but takes hardly any
+// time.
 bool has_setup_in_front(const Amount& all, const Amount& behind) { return behind.operations * 5 >= all.operations * 4 || behind.time / 4 >= all.time / 5; }
 
-// Whether the occurrences spread over a tenth of what lies behind the first, by time that the GPU works or that goes by. Those of a burst, as of a setup
-// that fills many tensors, do not.
+// True if the occurrences spread over a tenth of the work after the first one, measured by the time that the GPU works or by elapsed time. Occurrences
+// in a burst, such as a setup that fills many tensors, do not.
 bool spreads(const Trace& trace, ProcessId process, const RepeatingWork& work, const Amount& behind) {
   const EventRef last = work.occurrences.back();
   const TimeRange span{work.begin, trace.lane(last.lane).start(last.index)};

@@ -1,4 +1,4 @@
-// What Nsight's rules share.
+// Code that Nsight's rules share.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,11 @@
 
 #include "model/analysis/rule.h"
 #include "model/stats/selection.h"
+#include "wording.h"
 
 namespace lanescope::analysis {
 
-// The events that the arguments rows, start, end and nvtx leave. Fails when nvtx names no range.
+// The events that the arguments rows, start, end and nvtx select. Fails if nvtx names no range.
 [[nodiscard]] inline Result<stats::Selection> select(const RuleContext& context, const RuleArguments& arguments) {
   stats::ReportOptions options;
   options.stop = context.stop;
@@ -26,16 +27,18 @@ namespace lanescope::analysis {
   return stats::Selection::of(context.trace, options, context.launch_index);
 }
 
-// Of many values, those that come first: never more of them in memory than a few for each that is wanted.
+// Keeps those of many values that come first. It holds at most a few values for each one that is wanted.
 template <typename Value, typename ComesBefore>
 class Foremost {
  public:
   Foremost(std::size_t wanted, ComesBefore comes_before) : wanted_(wanted), comes_before_(std::move(comes_before)) {}
   void add(Value value) {
+    ++added_;
     if (is_full_ && !comes_before_(value, values_[wanted_ - 1])) return;
     values_.push_back(std::move(value));
     if (values_.size() / 2 >= std::max(wanted_, kFewest)) drop_rest();
   }
+  [[nodiscard]] std::size_t added() const noexcept { return added_; }
   // In order.
   [[nodiscard]] std::vector<Value> take() {
     std::sort(values_.begin(), values_.end(), comes_before_);
@@ -54,7 +57,8 @@ class Foremost {
   std::size_t wanted_;
   ComesBefore comes_before_;
   std::vector<Value> values_;
-  bool is_full_ = false;  // the last wanted one is behind all that come before it
+  std::size_t added_ = 0;
+  bool is_full_ = false;  // values_[wanted_ - 1] is the last of the wanted values so far
 };
 
 // The number of rows to keep.
@@ -63,9 +67,12 @@ class Foremost {
   return rows < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(rows);
 }
 
-[[nodiscard]] inline RuleAnswer answer(std::string name, std::string title, stats::Table table, Message nothing_found) {
-  if (table.empty()) return {{}, {}, std::move(nothing_found)};
+// `rows`: the number of rows without the limit.
+[[nodiscard]] inline RuleAnswer answer(std::string name, std::string title, stats::Table table, std::size_t rows, Message nothing_found) {
+  if (rows == 0) return {{}, {}, std::move(nothing_found)};
   RuleAnswer result;
+  if (table.row_count() < rows) result.message = rows_left_out_text(name, table.row_count(), rows);
+  if (table.empty()) return result;
   result.tables.push_back({std::move(name), std::move(title), std::move(table)});
   return result;
 }

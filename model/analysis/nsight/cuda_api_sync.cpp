@@ -1,4 +1,4 @@
-// Calls that wait for all that a device or a stream has to do.
+// Calls that wait for all work of a device or a stream.
 #include <algorithm>
 
 #include "common.h"
@@ -41,7 +41,7 @@ Result<RuleAnswer> find_synchronizing_calls(const RuleContext& context, const Ru
     table.add_row(call.duration, call.start, std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
                   table.add_text(std::string(trace.name(call.name))));
   }
-  return answer("cuda_api_sync", "Synchronizing calls", std::move(table), "No call waited for a whole device or stream.");
+  return answer("cuda_api_sync", "Synchronizing calls", std::move(table), longest.added(), "No call waited for a whole device or stream.");
 }
 
 }  // namespace lanescope::analysis

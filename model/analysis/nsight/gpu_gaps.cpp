@@ -13,7 +13,7 @@ struct Gap {
   const DeviceWork* device;
 };
 
-// The longest first.
+// The longest gap comes first.
 bool comes_before(const Gap& a, const Gap& b) {
   if (a.time.length() != b.time.length()) return a.time.length() > b.time.length();
   return a.time.begin != b.time.begin ? a.time.begin < b.time.begin : a.device < b.device;
@@ -42,7 +42,8 @@ Result<RuleAnswer> find_gpu_gaps(const RuleContext& context, const RuleArguments
   for (const Gap& gap : longest.take())
     table.add_row(static_cast<std::int64_t>(table.row_count() + 1), gap.time.length(), gap.time.begin, std::int64_t{trace.processes()[gap.device->process].pid},
                   gap.device->device, std::int64_t{gap.device->context});
-  return answer("gpu_gaps", "Gaps on GPUs", std::move(table), "No GPU was idle for longer than the threshold between its first and last operation.");
+  return answer("gpu_gaps", "Gaps on GPUs", std::move(table), longest.added(),
+                "No GPU was idle for longer than the threshold between its first and last operation.");
 }
 
 }  // namespace lanescope::analysis

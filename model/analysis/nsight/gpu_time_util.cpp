@@ -1,4 +1,4 @@
-// How much of equal parts of the time a GPU was used.
+// How much a GPU was used in equal parts of the time.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -29,7 +29,7 @@ std::vector<PartOfTime> cut(const stats::Selection& selection, const DeviceWork&
   return parts;
 }
 
-// Parts below the threshold; neighbours become one.
+// Keeps the parts below the threshold; neighbours are united.
 void keep_low(const std::vector<PartOfTime>& parts, double threshold, std::vector<PartOfTime>& low) {
   bool continues = false;
   for (const PartOfTime& part : parts) {
@@ -56,7 +56,7 @@ Result<RuleAnswer> find_low_gpu_use(const RuleContext& context, const RuleArgume
   const std::vector<DeviceWork> devices = work_by_device(*selection);
   std::vector<PartOfTime> low;
   for (const DeviceWork& device : devices) keep_low(cut(*selection, device, chunks), arguments.real("threshold"), low);
-  // Of parts that show the same share, the shorter comes first.
+  // For parts that show the same share, the shorter comes first.
   const auto order = [](const PartOfTime& part) { return std::tuple(std::round(part.percent() * 10), part.time.length(), part.time.begin); };
   std::stable_sort(low.begin(), low.end(), [&](const PartOfTime& a, const PartOfTime& b) { return order(a) < order(b); });
 
@@ -69,7 +69,7 @@ Result<RuleAnswer> find_low_gpu_use(const RuleContext& context, const RuleArgume
     table.add_row(static_cast<std::int64_t>(table.row_count() + 1), part.percent(), part.time.length(), part.time.begin,
                   std::int64_t{trace.processes()[part.device->process].pid}, part.device->device, std::int64_t{part.device->context});
   }
-  return answer("gpu_time_util", "Low use of GPUs", std::move(table), "Every part of the time was used more than the threshold.");
+  return answer("gpu_time_util", "Low use of GPUs", std::move(table), low.size(), "Every part of the time was used more than the threshold.");
 }
 
 }  // namespace lanescope::analysis

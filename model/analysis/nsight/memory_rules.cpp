@@ -1,4 +1,4 @@
-// cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync: copies and sets that hold a thread of the CPU.
+// cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync: copies and sets that block a thread of the CPU.
 #include "common.h"
 #include "model/stats/device_ordinals.h"
 #include "nsight_rules.h"
@@ -18,9 +18,9 @@ struct Operation {
 
 bool is_asynchronous(std::string_view call) { return call.find("Async") != std::string_view::npos; }
 
-// The selected copies and sets that `wanted(name of the call, detail)` accepts, the longest first, at most `limit`.
+// The selected copies and sets that `wanted(name of the call, detail)` accepts, the longest first, at most `limit`; and their total number.
 template <typename Wanted>
-std::vector<Operation> longest_operations(const stats::Selection& selection, std::size_t limit, Wanted wanted) {
+std::pair<std::vector<Operation>, std::size_t> longest_operations(const stats::Selection& selection, std::size_t limit, Wanted wanted) {
   const Trace& trace = selection.trace();
   const LaunchIndex& launches = selection.launch_index();
   const auto comes_before = [](const Operation& a, const Operation& b) {
@@ -34,7 +34,7 @@ std::vector<Operation> longest_operations(const stats::Selection& selection, std
     if (wanted(trace.name(trace.lane(call.lane).name(call.index)), trace.memory_detail(event.detail())))
       longest.add({event.ref, call, event.start(), event.duration()});
   });
-  return longest.take();
+  return {longest.take(), longest.added()};
 }
 
 enum class Kind { kCopy, kSet };
@@ -74,8 +74,8 @@ Result<RuleAnswer> apply(const RuleContext& context, const RuleArguments& argume
                          Wanted wanted) {
   const auto selection = select(context, arguments);
   if (!selection) return selection.error();
-  return answer(std::move(name), std::move(title), table_of(context.trace, kind, longest_operations(*selection, row_limit(arguments), wanted)),
-                std::move(nothing_found));
+  const auto [operations, all] = longest_operations(*selection, row_limit(arguments), wanted);
+  return answer(std::move(name), std::move(title), table_of(context.trace, kind, operations), all, std::move(nothing_found));
 }
 
 }  // namespace

@@ -7,7 +7,9 @@ namespace {
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
-constexpr RuleOption kRows{"rows", OptionType::kInteger, "50", "At most so many rows; -1 for all"};
+constexpr int kAll = -1;
+
+constexpr RuleOption kRows{"rows", OptionType::kInteger, "50", "At most so many rows; -1 for all", 1, kAll};
 constexpr RuleOption kStart{"start", OptionType::kDuration, "0", "Only events that reach past this time (ns without a unit)"};
 constexpr RuleOption kEnd{"end", OptionType::kDuration, "9e18", "Only events that start before this time (ns without a unit)"};
 constexpr RuleOption kRange{"nvtx", OptionType::kText, "", "Only what happened in this NVTX range: range[@domain][/index]"};
@@ -17,8 +19,8 @@ constexpr std::array kCallOptions = {kRows,
                                      kStart,
                                      kEnd,
                                      kRange,
-                                     RuleOption{"process", OptionType::kInteger, "-1", "Only calls of this process id; -1 for all"},
-                                     RuleOption{"thread", OptionType::kInteger, "-1", "Only calls of this thread id; -1 for all"}};
+                                     RuleOption{"process", OptionType::kInteger, "-1", "Only calls of this process id; -1 for all", 1, kAll},
+                                     RuleOption{"thread", OptionType::kInteger, "-1", "Only calls of this thread id; -1 for all", 1, kAll}};
 constexpr std::array kGapOptions = {kRows, kStart, kEnd, kRange,
                                     RuleOption{"gap", OptionType::kDuration, "500", "Only gaps longer than this (ms without a unit)", kMillisecond}};
 constexpr std::array kUseOptions = {kRows,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "model/trace/median.h"
@@ -10,7 +9,7 @@
 namespace lanescope::analysis {
 namespace {
 
-// Ends of one collective differ by what its blocks take to notice, and by how exactly clocks are known.
+// Ends of one collective differ by the time that its blocks take to notice the end, and by the accuracy of the clocks.
 constexpr Nanoseconds kEndsDiffer = 50'000;
 
 struct Kernel {
@@ -23,14 +22,17 @@ struct Kernel {
 
 class Matching {
  public:
-  // Kernels that may be one collective, one a rank: those whose ends agree are.
+  explicit Matching(std::size_t ranks) : group_of_rank_(ranks, 0) {}
+
+  // Kernels that may be one collective, one a rank: those whose ends agree form a collective.
   void add(std::vector<Kernel> kernels) {
     std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) { return a.end() < b.end(); });
     for (auto first = kernels.begin(); first != kernels.end();) {
       auto end = first + 1;
       Nanoseconds shortest = first->range.length();
-      std::set<std::size_t> ranks{first->rank};
-      while (end != kernels.end() && end->end() - first->end() <= kEndsDiffer + std::min(shortest, end->range.length()) && ranks.insert(end->rank).second) {
+      ++groups_;
+      add_to_group(first->rank);
+      while (end != kernels.end() && end->end() - first->end() <= kEndsDiffer + std::min(shortest, end->range.length()) && add_to_group(end->rank)) {
         shortest = std::min(shortest, end->range.length());
         ++end;
       }
@@ -45,6 +47,9 @@ class Matching {
   }
 
  private:
+  // Returns false if the rank has a kernel in the group already.
+  bool add_to_group(std::uint32_t rank) noexcept { return std::exchange(group_of_rank_[rank], groups_) != groups_; }
+
   void take_in(std::span<Kernel> collective) {
     const auto last =
         std::min_element(collective.begin(), collective.end(), [](const Kernel& a, const Kernel& b) { return a.range.length() < b.range.length(); });
@@ -55,10 +60,12 @@ class Matching {
   }
 
   MatchedCollectives matched_;
+  std::vector<std::uint64_t> group_of_rank_;  // the number of the last group of kernels that each has been in
+  std::uint64_t groups_ = 0;
 };
 
-// By what the clock of a rank is ahead of the first's, where their kernels end at the same times but for that: what most ends differ by.
-// Where they differ now by this and now by that, the kernels are of other collectives, and nothing is known of the clocks.
+// By how much the clock of a rank is ahead of the first rank's, if apart from that their kernels end at the same times: the difference of most ends. If
+// the differences vary, the kernels belong to different collectives, and nothing is known of the clocks.
 Nanoseconds clock_offset(std::span<const Kernel> first, std::span<const Kernel> other) {
   std::vector<Nanoseconds> differences;
   for (std::size_t i = 0; i < first.size(); ++i) differences.push_back(other[i].range.end - first[i].range.end);
@@ -78,7 +85,7 @@ MatchedCollectives match_collectives(std::span<const RankWork> ranks) {
     for (std::uint32_t i = 0; i < kernels.size(); ++i)
       if (kernels[i].is_collective) by_name[kernels[i].name][rank].push_back({rank, i, kernels[i].range});
   }
-  Matching matching;
+  Matching matching(ranks.size());
   for (const auto& [name, by_rank] : by_name) {
     const std::vector<Kernel>& first = by_rank.begin()->second;
     const bool equally_many = std::all_of(by_rank.begin(), by_rank.end(), [&](const auto& of_rank) { return of_rank.second.size() == first.size(); });

@@ -10,23 +10,25 @@
 namespace lanescope::analysis {
 namespace {
 
-// Of one wait: what began with more ranks than these counts to the one that came last, as does what is looked up where that took this many steps a kernel.
-// (The collectives of tensor parallel groups between two of data parallel ones are looked at once for each rank, or twice.)
+// Limits. If one wait originates from more ranks than these, the rest counts for the rank that came last. So does a wait after the search for origins
+// took this many steps a kernel in all. (The collectives of tensor parallel groups between two of data parallel ones are looked at once or twice for
+// each rank.)
 constexpr std::size_t kMostOrigins = 8;
 constexpr std::size_t kMostStepsOfKernel = 64;
 
-// Waiting in a kernel, of a rank that did not come last.
+// The waiting in a kernel of a rank that did not come last.
 struct RankInWait {
-  TimeRange range;  // from its begin on
+  TimeRange range;  // from the kernel's start on
   Nanoseconds in_waiting = 0;
   Nanoseconds exposed = 0;
-  std::uint32_t origin = kNone;  // of most of it
+  std::uint32_t origin = kNone;  // the rank from which most of it originated
 };
 
-// How long a rank was in sends and receives while its GPU computed nothing: it waits there for another rank, or moves data, and is not late of itself.
-class Transfers {
+// How long a rank was in sends and receives while its GPU computed nothing: there it waits for another rank, or moves data, and is not late because of
+// itself.
+class InTransfers {
  public:
-  Transfers(const RankWork& rank, const std::function<Nanoseconds(TimeRange)>& computed) {
+  InTransfers(const RankWork& rank, const std::function<Nanoseconds(TimeRange)>& computed) {
     Nanoseconds until = std::numeric_limits<Nanoseconds>::min(), sum = 0;
     for (const CommunicationKernel& kernel : *rank.communication_kernels) {
       const TimeRange further{std::max(until, kernel.range.begin), kernel.range.end};
@@ -36,7 +38,7 @@ class Transfers {
       ends_.push_back({further.end, sum});
     }
   }
-  // Of those that ended before t. O(log n).
+  // Time in those that ended before t. O(log n).
   [[nodiscard]] Nanoseconds before(Nanoseconds t) const {
     const auto behind = std::upper_bound(ends_.begin(), ends_.end(), t, [](Nanoseconds time, const End& end) { return time < end.time; });
     return behind == ends_.begin() ? 0 : std::prev(behind)->sum;
@@ -47,10 +49,10 @@ class Transfers {
     Nanoseconds time = 0;
     Nanoseconds sum = 0;
   };
-  std::vector<End> ends_;  // ascending
+  std::vector<End> ends_;  // in ascending order
 };
 
-// Those of a rank by its kernels; empty where it did not wait.
+// The waits of a rank by its kernels; empty ranges for kernels that did not wait.
 std::vector<RankInWait> waits_of(const RankWork& rank, const std::vector<Nanoseconds>& waited) {
   std::vector<RankInWait> waits(waited.size());
   for (std::size_t i = 0; i < waited.size(); ++i) {
@@ -60,7 +62,7 @@ std::vector<RankInWait> waits_of(const RankWork& rank, const std::vector<Nanosec
   return waits;
 }
 
-// When a rank's kernels of communication did anything but wait, as far as is known.
+// The times at which a rank's communication kernels did something other than waiting, as far as is known.
 std::vector<TimeRange> transfers_of(const RankWork& rank, std::span<const RankInWait> waits) {
   std::vector<TimeRange> all;
   for (std::size_t i = 0; i < waits.size(); ++i) all.push_back({waits[i].range.end, (*rank.communication_kernels)[i].range.end});
@@ -74,7 +76,7 @@ std::vector<TimeRange> transfers_of(const RankWork& rank, std::span<const RankIn
   return merged;
 }
 
-// Fills in how long waits last of which no moment is counted twice, and what was computed meanwhile. Requires: waits by begin.
+// Fills in how long waits last, with no moment counted twice, and how much of that time nothing was computed. Requires: waits by start.
 void measure(std::span<const TimeRange> transfers, std::vector<RankInWait>& waits, const std::function<Nanoseconds(TimeRange)>& computed) {
   Nanoseconds at = std::numeric_limits<Nanoseconds>::min();
   auto transfer = transfers.begin();
@@ -94,20 +96,20 @@ void measure(std::span<const TimeRange> transfers, std::vector<RankInWait>& wait
 
 using Member = MatchedCollectives::Member;
 
-// With whom the waiting for a rank that came last began.
+// Finds the ranks from which the waiting for the rank that came last originated.
 class Origins {
  public:
-  Origins(std::span<const std::vector<RankInWait>> waits, std::span<const Transfers> transfers, std::size_t kernels)
+  Origins(std::span<const std::vector<RankInWait>> waits, std::span<const InTransfers> transfers, std::size_t kernels)
       : waits_(waits), transfers_(transfers), met_(waits.size()), steps_left_(kMostStepsOfKernel * (kernels + 1'000)) {}
 
   struct Share {
     std::uint32_t rank = 0;
-    Nanoseconds time = 0;  // of the exposed time of the wait
+    Nanoseconds time = 0;  // part of the exposed time of the wait
   };
 
-  // Of two members of a collective, behind all that meet() was told. The last one is later than the other by what it was late itself, and by what it
-  // lost waiting for others, and in sends and receives, since they met, less what the other one lost so. O(collectives of both since). None where all of it
-  // was lost in sends and receives: with whom that began is not known.
+  // For two members of a collective, after the earlier collectives were passed to meet(). Since they last met, the last one fell behind the other by
+  // its own lateness, plus the time that it lost in waits for others and in sends and receives, minus the time that the other one lost in these.
+  // O(collectives of both since then). Empty if all of it was lost in sends and receives, because the rank from which that originated is not known.
   [[nodiscard]] std::vector<Share> of(const Member& last, const Member& waiter) {
     const std::vector<Met>& by_last = met_[last.rank];
     const std::vector<Met>& by_waiter = met_[waiter.rank];
@@ -148,7 +150,7 @@ class Origins {
     return shares;
   }
 
-  // To be called of each member of a collective, once all were asked for: in the order of collectives.
+  // Must be called for each member of a collective after all members were asked for, in the order of collectives.
   void meet(std::uint32_t collective, const Member& member, std::span<const Share> began) {
     met_[member.rank].push_back({collective, member.kernel, static_cast<std::uint32_t>(shares_.size()), static_cast<std::uint32_t>(began.size())});
     shares_.insert(shares_.end(), began.begin(), began.end());
@@ -162,16 +164,16 @@ class Origins {
     std::uint32_t shares;
   };
   [[nodiscard]] const RankInWait& wait_of(const Member& member) const { return waits_[member.rank][member.kernel]; }
-  // By the rank of a member in an earlier collective, where it was through with waiting before it came to this one.
+  // The time that the member's rank lost in an earlier collective, if its wait there ended before it came to this one.
   [[nodiscard]] Nanoseconds lost_before(const Member& member, const Met& met) const {
     const RankInWait& wait = waits_[member.rank][met.kernel];
     return wait.range.end <= wait_of(member).range.begin ? wait.exposed : 0;
   }
   static constexpr Nanoseconds kEver = std::numeric_limits<Nanoseconds>::min();
   [[nodiscard]] Nanoseconds end_of_wait(std::uint32_t rank, const Met& met) const { return waits_[rank][met.kernel].range.end; }
-  // By a member in sends and receives since then.
+  // The time that a member spent in sends and receives since then.
   [[nodiscard]] Nanoseconds transferred(const Member& member, Nanoseconds since) const {
-    const Transfers& transfers = transfers_[member.rank];
+    const InTransfers& transfers = transfers_[member.rank];
     return transfers.before(wait_of(member).range.begin) - transfers.before(since);
   }
   static void add(std::vector<Share>& shares, const Share& share) {
@@ -183,13 +185,13 @@ class Origins {
   }
 
   std::span<const std::vector<RankInWait>> waits_;  // of each rank, by its kernels
-  std::span<const Transfers> transfers_;            // of each rank
+  std::span<const InTransfers> transfers_;          // of each rank
   std::vector<std::vector<Met>> met_;               // of each rank, in order
   std::vector<Share> shares_;
-  std::size_t steps_left_;  // of looking up, in all
+  std::size_t steps_left_;  // of all searches together
 };
 
-void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<RankInWait>> waits, std::span<const Transfers> transfers, RankWaits& into) {
+void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<RankInWait>> waits, std::span<const InTransfers> transfers, RankWaits& into) {
   Origins origins(waits, transfers, matched.members.size());
   std::vector<Nanoseconds> longest(waits.size());
   for (std::uint32_t number = 0; number < matched.collectives.size(); ++number) {
@@ -216,7 +218,7 @@ void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<Ran
   }
 }
 
-// What each member of a collective did beside the one that came last.
+// Adds what each member of a collective did beside the one that came last.
 void add_beside(std::span<const Member> members, LateBeside& into) {
   Nanoseconds longest = 0;
   for (const Member& member : members) longest = std::max(longest, member.waited);
@@ -225,7 +227,7 @@ void add_beside(std::span<const Member> members, LateBeside& into) {
 
 Nanoseconds in_sends_and_receives(const RankWork& rank) { return rank.communication.total() - rank.collectives.total(); }
 
-// Where most collectives could not be matched.
+// Used if most collectives could not be matched.
 void take_totals(std::span<const RankWork> ranks, RankWaits& into) {
   into = {std::vector<RankWait>(ranks.size()), false, {}, {}};
   if (!are_of_like_length(ranks)) return;
@@ -246,44 +248,16 @@ void take_totals(std::span<const RankWork> ranks, RankWaits& into) {
 
 }  // namespace
 
-LateBeside::LateBeside(std::size_t ranks) {
-  if (ranks > kMostRanks) return;
-  for (std::size_t rank = 0; rank < ranks; ++rank) rows_.emplace_hint(rows_.end(), rank, rank);
-  shares_.resize(ranks * ranks);
-}
-
-std::optional<std::size_t> LateBeside::place_of(std::size_t last, std::size_t other) const {
-  const auto row = rows_.find(last), column = rows_.find(other);
-  if (row == rows_.end() || column == rows_.end()) return std::nullopt;
-  return row->second * rows_.size() + column->second;
-}
+LateBeside::LateBeside(std::size_t ranks) : ranks_(ranks > kMostRanks ? 0 : ranks), shares_(ranks_ * ranks_) {}
 
 void LateBeside::add(std::size_t last, std::size_t other, Share share) {
-  const std::optional<std::size_t> place = place_of(last, other);
-  if (!place) return;
-  shares_[*place].longest += share.longest;
-  shares_[*place].late += share.late;
+  if (shares_.empty()) return;
+  Share& sum = shares_[last * ranks_ + other];
+  sum.longest += share.longest;
+  sum.late += share.late;
 }
 
-void LateBeside::renumber(std::span<const std::size_t> numbers) {
-  std::map<std::size_t, std::size_t> rows;
-  for (const auto& [number, row] : rows_) rows.emplace(numbers[number], row);
-  rows_ = std::move(rows);
-}
-
-LateBeside::Share LateBeside::of(std::size_t last, std::size_t other) const {
-  const std::optional<std::size_t> place = place_of(last, other);
-  return place ? shares_[*place] : Share();
-}
-
-void RankWaits::renumber(std::span<const std::size_t> numbers, std::size_t count) {
-  std::vector<RankWait> all(count);
-  for (std::size_t i = 0; i < ranks.size(); ++i) all[numbers[i]] = ranks[i];
-  ranks = std::move(all);
-  for (KernelWait& wait : kernels)
-    if (wait.origin != kNone) wait.origin = static_cast<std::uint32_t>(numbers[wait.origin]);
-  beside.renumber(numbers);
-}
+LateBeside::Share LateBeside::of(std::size_t last, std::size_t other) const { return shares_.empty() ? Share() : shares_[last * ranks_ + other]; }
 
 RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin& computed) {
   RankWaits found{std::vector<RankWait>(ranks.size()), true, {}, {}};
@@ -320,7 +294,7 @@ RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin&
       found.ranks[i].exposed += waits[i][kernel].exposed;
     }
   }
-  std::vector<Transfers> transfers;
+  std::vector<InTransfers> transfers;
   for (std::size_t i = 0; i < ranks.size(); ++i) transfers.emplace_back(ranks[i], [&](TimeRange time) { return computed(i, time); });
   lay_to_origins(matched, waits, transfers, found);
   for (std::size_t i = 0; i < ranks.size(); ++i)

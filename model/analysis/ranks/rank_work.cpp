@@ -4,8 +4,27 @@
 #include <limits>
 #include <set>
 #include <utility>
+
 #include "idle/gpu_operations.h"
+#include "model/trace/combining/parts.h"
+
 namespace lanescope::analysis {
+
+namespace {
+
+// From the first operation of these tracks to the end of the last.
+TimeRange extent_of(const Trace& trace, std::span<const TrackId> tracks) noexcept {
+  TimeRange all{std::numeric_limits<Nanoseconds>::max(), std::numeric_limits<Nanoseconds>::min()};
+  for (const TrackId track : tracks)
+    for (const LaneId id : trace.tracks()[track].lanes) {
+      const TimeRange extent = trace.lane(id).extent();
+      if (!extent.empty()) all = {std::min(all.begin, extent.begin), std::max(all.end, extent.end)};
+    }
+  return all;
+}
+
+}  // namespace
+
 ComputedTime::ComputedTime(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates, Copies copies) : communicates_(communicates) {
   for (const TrackId id : tracks) {
     const Track& track = trace.tracks()[id];
@@ -62,9 +81,16 @@ void RankCollector::begin(GpuId gpu) {
 void RankCollector::visit(std::span<const GpuOperation> operations) {
   for (const GpuOperation& operation : operations) {
     if (counts_ && !counts_(operation)) continue;
-    if (last_ == nullptr || operation.process != last_process_) last_ = &ranks_[{operation.process, gpu_}];
+    if (last_ == nullptr || operation.process != last_process_) {
+      const auto [rank, is_new] = ranks_.try_emplace({operation.process, gpu_});
+      last_ = &rank->second;
+      const std::optional<SavedPart> part = is_new ? saved_part_of(trace_, part_of_process(trace_, operation.process)) : std::nullopt;
+      if (part) last_->recorded = part->time;
+    }
     last_process_ = operation.process;
-    add(operation, *last_);
+    GpuOperation recorded = operation;
+    recorded.range = operation.range.intersected(last_->recorded);
+    add(recorded, *last_);
   }
 }
 
@@ -91,7 +117,7 @@ void RankCollector::add(const GpuOperation& operation, Rank& rank) {
   }
   work.memory.add(operation.range, work.compute);
   const MemoryDetail& detail = trace_.memory_detail(operation.detail);
-  const bool migrates = detail.copy_kind == CopyKind::kUnifiedHostToDevice || detail.copy_kind == CopyKind::kUnifiedDeviceToHost;  // no call copies
+  const bool migrates = detail.copy_kind == CopyKind::kUnifiedHostToDevice || detail.copy_kind == CopyKind::kUnifiedDeviceToHost;  // not a copy by a call
   if (is_transfer(detail) && !migrates && !moves_pageable_memory(detail)) work.transfers.add(operation.range, work.compute);
 }
 
@@ -99,6 +125,7 @@ std::vector<RankWork> RankCollector::take() {
   std::vector<RankWork> all;
   all.reserve(ranks_.size());
   const bool all_time = time_.begin == std::numeric_limits<Nanoseconds>::min();
+  const GpuTracks tracks(trace_);
   for (auto& [key, rank] : ranks_) {
     RankWork& work = rank.work;
     work.process = key.first;
@@ -106,7 +133,7 @@ std::vector<RankWork> RankCollector::take() {
     for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->finish(work.compute);
     work.communication_kernels = std::make_shared<const std::vector<CommunicationKernel>>(std::move(rank.kernels));
     work.first = work.extent.begin;
-    if (!all_time) work.extent = time_.intersected(trace_.extent());  // shares are of the time that was asked for
+    if (!all_time) work.extent = time_.intersected(extent_of(trace_, tracks.of(work.gpu, work.process)));  // shares refer to the time that was asked for
     all.push_back(std::move(work));
   }
   return all;

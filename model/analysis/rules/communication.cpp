@@ -1,8 +1,9 @@
-// comm_overlap and imbalance: how ranks communicate, and who waits for whom.
+// comm_overlap and imbalance: how the ranks of each program communicate, and who waits for whom.
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "../own_rules.h"
 #include "../wording.h"
@@ -19,7 +20,7 @@ Message rank_label(const Trace& trace, const RankWork& rank) {
   return Message("{process} on {gpu}", {{"process", file.empty() ? process : file + ": " + process}, {"gpu", gpu_label(trace, rank.gpu)}});
 }
 
-// Whether anything is recorded by which it would wait for others: kernels of a communication library, or its process's calls of one.
+// True if anything is recorded through which it would wait for others: kernels of a communication library, or its process's calls of one.
 bool meets_others(const Trace& trace, const RankWork& rank) {
   if (rank.communication.total() > 0) return true;
   for (const TrackId track : trace.tracks_of(rank.process, TrackKind::kNvtxRanges))
@@ -27,12 +28,12 @@ bool meets_others(const Trace& trace, const RankWork& rank) {
   return false;
 }
 
-// A rank that communicates, and of that what nothing was computed beside.
+// A rank that communicates, and the part of that time in which nothing was computed.
 struct Exposed {
   const RankWork* rank = nullptr;
   Nanoseconds waiting = 0;     // for ranks that came later
   Nanoseconds transfers = 0;   // the rest
-  Nanoseconds in_waiting = 0;  // exposed or hidden, of all that it communicated
+  Nanoseconds in_waiting = 0;  // exposed or hidden, part of all its communication
 };
 
 Exposed exposed_of(const RankWork& rank, const RankWait& wait) {
@@ -41,8 +42,8 @@ Exposed exposed_of(const RankWork& rank, const RankWait& wait) {
   return {&rank, waiting, exposed - waiting, std::min(wait.in_waiting, rank.communication.total())};
 }
 
-// What the kernels that are wanted would take if each waited as little as the shortest of its name, which may wait as well: no more than that is
-// communication.
+// How long the wanted kernels would take if each waited as little as the shortest of its name. The shortest may have waited as well, so this is an
+// upper bound of the communication.
 template <typename Wanted>
 Nanoseconds most_communication(const RankWork& rank, Wanted wanted) {
   struct OfName {
@@ -61,7 +62,7 @@ Nanoseconds most_communication(const RankWork& rank, Wanted wanted) {
   return most;
 }
 
-// What sends and receives take longer than that: who waits there is told by no kernel of another rank.
+// By how much sends and receives take longer than that: no kernel of another rank tells who waits there.
 Nanoseconds waiting_for_the_other_side(const RankWork& rank) {
   const auto sends_or_receives = [](const CommunicationKernel& kernel) { return !kernel.is_collective; };
   Nanoseconds time = 0;
@@ -75,7 +76,7 @@ Message waiting_words(Nanoseconds waiting, bool is_known) {
                  {{"time", duration_text(waiting)}});
 }
 
-Finding describe_exposed(const Trace& trace, const LoopWork& work, const Exposed& exposed) {
+Finding describe_exposed(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, const Exposed& exposed) {
   const RankWork& rank = *exposed.rank;
   const Nanoseconds communication = rank.communication.total() - exposed.in_waiting;
   Finding finding;
@@ -84,13 +85,13 @@ Finding describe_exposed(const Trace& trace, const LoopWork& work, const Exposed
                           {{"rank", rank_label(trace, rank)},
                            {"time", duration_text(communication)},
                            {"share", percent_text(communication, work.span(rank.gpu, rank.extent))},
-                           {"loop", work.text()},
+                           {"loop", work.text(program)},
                            {"waiting", exposed.in_waiting > 0 ? Message(" beside waiting for ranks that came later") : Message()},
                            {"exposed", duration_text(exposed.transfers)}});
   finding.seen =
       Message("Computation {compute}, exposed communication {exposed}{waiting}.", {{"compute", duration_text(rank.compute.total())},
                                                                                    {"exposed", duration_text(exposed.transfers + exposed.waiting)},
-                                                                                   {"waiting", waiting_words(exposed.waiting, work.rank_waits().are_matched)}});
+                                                                                   {"waiting", waiting_words(exposed.waiting, program.waits.are_matched)}});
   finding.cost = exposed.transfers;
   if (const Nanoseconds other_side = waiting_for_the_other_side(rank); other_side > 0) {
     finding.cost = std::max<Nanoseconds>(0, finding.cost - other_side);
@@ -106,20 +107,20 @@ Finding describe_exposed(const Trace& trace, const LoopWork& work, const Exposed
   return finding;
 }
 
-// Of the only rank that was recorded: its kernels of communication wait for others, of which nothing is known.
-Finding describe_alone(const Trace& trace, const LoopWork& work, const Exposed& exposed) {
-  Finding finding = describe_exposed(trace, work, exposed);
+// For the only rank of its program that was recorded: its communication kernels wait for other ranks, about which nothing is known.
+Finding describe_alone(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, const Exposed& exposed) {
+  Finding finding = describe_exposed(trace, work, program, exposed);
   finding.seen = followed_by(finding.seen, Message("How much of it was waiting for other ranks can't be told from the recording of one."));
   finding.cost = std::min(exposed.transfers, most_communication(*exposed.rank, [](const CommunicationKernel&) { return true; }));
   finding.advice = followed_by(Message("Open the recordings of all ranks together: they tell who waits for whom."), finding.advice);
   return finding;
 }
 
-// Of several ranks, at least two.
-Finding describe_exposed(const Trace& trace, const LoopWork& work, std::vector<Exposed> all) {
+// For several ranks of a program, at least two.
+Finding describe_exposed(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, std::vector<Exposed> all) {
   std::sort(all.begin(), all.end(), [](const Exposed& a, const Exposed& b) { return a.transfers > b.transfers; });
   const RankWork& most = *all.front().rank;
-  Finding finding = describe_exposed(trace, work, all.front());
+  Finding finding = describe_exposed(trace, work, program, all.front());
   Nanoseconds sum = 0;
   finding.cost = 0;
   for (const Exposed& one : all) {
@@ -132,7 +133,7 @@ Finding describe_exposed(const Trace& trace, const LoopWork& work, std::vector<E
                            {"rank", rank_label(trace, most)},
                            {"time", duration_text(all.front().transfers)},
                            {"share", percent_text(all.front().transfers, work.span(most.gpu, most.extent))},
-                           {"loop", work.text()}});
+                           {"loop", work.text(program)}});
   finding.seen = followed_by(finding.seen, Message("The shortest, {rank}, for {time}.",
                                                    {{"rank", rank_label(trace, *all.back().rank)}, {"time", duration_text(all.back().transfers)}}));
   return finding;
@@ -146,13 +147,31 @@ constexpr const char* kHeldUp =
     "Look at what its GPU waits for (gpu_bubbles): something on its CPU holds it up that the others do not have, such as reading data, "
     "logging, saving checkpoints, or a processor that others use.";
 
-Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t ranks, const RankWork& least, const RankWork& most, Nanoseconds sum) {
+// The ranks of a program that may wait for each other.
+struct Meeting {
+  const RanksOfProgram* program = nullptr;
+  std::vector<std::size_t> numbers;  // their positions in the program
+  std::vector<const RankWork*> ranks;
+  std::vector<const RankWait*> waits;
+};
+
+Nanoseconds computed_by_all(const Meeting& meeting) {
+  Nanoseconds sum = 0;
+  for (const RankWork* const rank : meeting.ranks) sum += rank->compute.total();
+  return sum;
+}
+
+Finding describe_longest(const Trace& trace, const LoopWork& work, const Meeting& meeting, const RankWork& least, const RankWork& most) {
+  const std::size_t ranks = meeting.ranks.size();
+  const Nanoseconds sum = computed_by_all(meeting);
   const Nanoseconds mean = sum / static_cast<Nanoseconds>(ranks), excess = most.compute.total() - mean;
   Finding finding;
   finding.rule = "imbalance";
-  finding.title = Message(
-      "{rank} computed for {time} in {loop}, {excess} more than the ranks do on average; where they meet, the others wait for it.",
-      {{"rank", rank_label(trace, most)}, {"time", duration_text(most.compute.total())}, {"loop", work.text()}, {"excess", percent_text(excess, mean)}});
+  finding.title = Message("{rank} computed for {time} in {loop}, {excess} more than the ranks do on average; where they meet, the others wait for it.",
+                          {{"rank", rank_label(trace, most)},
+                           {"time", duration_text(most.compute.total())},
+                           {"loop", work.text(*meeting.program)},
+                           {"excess", percent_text(excess, mean)}});
   finding.seen = Message("{ranks}; the fastest, {fastest}, computed for {time}.",
                          {{"ranks", counted(ranks, "rank")}, {"fastest", rank_label(trace, least)}, {"time", duration_text(least.compute.total())}});
   finding.place.range = most.extent;
@@ -163,7 +182,7 @@ Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t r
   return finding;
 }
 
-// What the GPU of a rank was idle for in the loop, but for communication: the cause with most of it.
+// The cause for which the GPU of a rank was idle longest in the loop, except for communication.
 IdleSum cause_of_delay(const RuleContext& context, const LoopWork& work, const RankWork& rank) {
   std::array<Nanoseconds, kIdleCauses> causes{};
   visit_idle(context, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
@@ -175,30 +194,23 @@ IdleSum cause_of_delay(const RuleContext& context, const LoopWork& work, const R
   return {static_cast<IdleCause>(most - causes.begin()), {}, 0, *most, 0};
 }
 
-// A rank that others wait for, and what there is to compare it with.
+// A rank for which others wait, and the data with which it is compared.
 struct Latecomer {
   const RankWork& rank;
   const RankWait& wait;
-  Nanoseconds of_each_other;    // what each of the others, but for such as are late as well, keeps the rest waiting for, on average
-  Nanoseconds others;           // how many communicate as well
+  Nanoseconds of_each_other;    // how long each of the others, except those that are late as well, keeps the rest waiting, on average
+  Nanoseconds others;           // number of other ranks that communicate
   Nanoseconds of_others;        // how long these communicate, on average
-  Nanoseconds computed_longer;  // than these do, on average; negative where it computed less
+  Nanoseconds computed_longer;  // how much longer than these it computed, on average; negative if it computed less
   [[nodiscard]] Nanoseconds waited() const noexcept { return wait.caused / others; }
-  // How much longer than for the rest: ranks that are late in turn, as work varies, have nothing that the others lack.
+  // How much longer others wait for it than for the rest: ranks that are late in turn, as work varies, have no cause of delay that the others lack.
   [[nodiscard]] Nanoseconds waited_longer() const noexcept { return (wait.caused - of_each_other) / others; }
   [[nodiscard]] bool computing_explains_it() const noexcept { return 2 * computed_longer >= waited(); }
 };
 
 bool communicates(const RankWork& rank) { return rank.communication.total() > 0; }
 
-// The ranks that may wait for each other.
-struct Meeting {
-  std::vector<std::size_t> numbers;  // of LoopWork::of_ranks()
-  std::vector<const RankWork*> ranks;
-  std::vector<const RankWait*> waits;
-};
-
-// Requires: another one of the ranks communicates.
+// Requires: another of the ranks communicates.
 Latecomer latecomer_of(const Meeting& meeting, std::size_t late, std::span<const std::size_t> late_as_well) {
   Nanoseconds others = 0, communication = 0, compute = 0, caused = 0, rest = 0;
   for (std::size_t i = 0; i < meeting.ranks.size(); ++i) {
@@ -215,32 +227,33 @@ Latecomer latecomer_of(const Meeting& meeting, std::size_t late, std::span<const
   return {rank, *meeting.waits[late], rest > 0 ? caused / rest : 0, others, communication / others, rank.compute.total() - compute / others};
 }
 
-// Whether a rank computes longer than by chance, as far as steps tell.
-bool is_no_chance(const Trace& trace, const LoopWork& work, std::span<const std::size_t> numbers, std::size_t rank) {
-  const TimeBySteps computing = computing_by_steps(trace, work, numbers);
+// True if a rank computes longer than by chance, as far as the steps tell.
+bool is_no_chance(const Trace& trace, const LoopWork& work, const Meeting& meeting, std::size_t rank) {
+  const TimeBySteps computing = computing_by_steps(trace, work, *meeting.program, meeting.numbers);
   if (computing.steps() == 0) return true;
   const std::vector<std::size_t> found = ranks_that_stand_out(computing);
   return std::find(found.begin(), found.end(), rank) != found.end();
 }
 
-// Those that keep the others waiting for much longer than the rest do, beyond chance; and those that came as late as one of them to the same collectives.
+// The ranks that keep the others waiting for much longer than the rest do, beyond chance; and the ranks that came as late as one of them to the same
+// collectives.
 struct Latecomers {
-  std::vector<std::size_t> in_turn;  // places in Meeting, the one that is waited for most first
-  std::vector<std::size_t> as_late;  // beside these
+  std::vector<std::size_t> in_turn;  // positions in Meeting, the rank with the longest waits first
+  std::vector<std::size_t> as_late;  // in addition to these
   [[nodiscard]] bool has(std::size_t rank) const {
     return std::find(in_turn.begin(), in_turn.end(), rank) != in_turn.end() || std::find(as_late.begin(), as_late.end(), rank) != as_late.end();
   }
 };
 
 Latecomers latecomers_of(const Trace& trace, const LoopWork& work, const Meeting& meeting, double waiting) {
-  // Of the longest wait for one, what another one did not wait: of equal ranks two thirds in a step, of each of them in turn.
+  // Part of the longest wait for one rank that another rank did not wait. Equal ranks reach two thirds in a step, each of them in turn.
   constexpr double kAsLate = 0.75;
   Latecomers late;
   if (std::count_if(meeting.ranks.begin(), meeting.ranks.end(), [](const RankWork* one) { return communicates(*one); }) < 2) return late;
   const auto share = [&](std::size_t rank, Nanoseconds time) { return percent_of(time, work.span(meeting.ranks[rank]->gpu, meeting.ranks[rank]->extent)); };
   std::vector<std::size_t> found;
-  if (work.rank_waits().are_matched) {
-    found = ranks_that_stand_out(waiting_by_steps(trace, work, meeting.numbers));
+  if (meeting.program->waits.are_matched) {
+    found = ranks_that_stand_out(waiting_by_steps(trace, work, *meeting.program, meeting.numbers));
   } else {
     const auto by_caused = [](const RankWait* a, const RankWait* b) { return a->caused < b->caused; };
     found = {static_cast<std::size_t>(std::max_element(meeting.waits.begin(), meeting.waits.end(), by_caused) - meeting.waits.begin())};
@@ -249,21 +262,21 @@ Latecomers latecomers_of(const Trace& trace, const LoopWork& work, const Meeting
     if (meeting.waits[rank]->caused > 0 && share(rank, latecomer_of(meeting, rank, found).waited_longer()) >= waiting) late.in_turn.push_back(rank);
   for (const std::size_t rank : late.in_turn)
     for (std::size_t other = 0; other < meeting.ranks.size(); ++other) {
-      const LateBeside::Share beside = work.rank_waits().beside.of(meeting.numbers[rank], meeting.numbers[other]);
+      const LateBeside::Share beside = meeting.program->waits.beside.of(meeting.numbers[rank], meeting.numbers[other]);
       const bool is_as_late = static_cast<double>(beside.late) >= kAsLate * static_cast<double>(beside.longest);
       if (is_as_late && beside.late > 0 && share(rank, beside.late) >= waiting && !late.has(other)) late.as_late.push_back(other);
     }
   return late;
 }
 
-Message latecomer_title(const Trace& trace, const LoopWork& work, const Latecomer& late) {
+Message latecomer_title(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, const Latecomer& late) {
   const std::string time = duration_text(late.waited());
   const std::vector<Message::Value> values{
       {"rank", rank_label(trace, late.rank)},
-      {"time", work.rank_waits().are_matched ? Message::verbatim(time) : Message("up to {time}", {{"time", time}})},
+      {"time", program.waits.are_matched ? Message::verbatim(time) : Message("up to {time}", {{"time", time}})},
       {"longer", duration_text(late.computed_longer)},
       {"share", percent_text(late.waited(), work.span(late.rank.gpu, late.rank.extent))},
-      {"loop", work.text()},
+      {"loop", work.text(program)},
   };
   if (late.computed_longer <= 0)
     return Message("{rank} came last to collectives, though it computed no longer: the others waited for it for {time} on average ({share} of {loop}).",
@@ -276,13 +289,13 @@ Message latecomer_title(const Trace& trace, const LoopWork& work, const Latecome
                  values);
 }
 
-Finding describe_latecomer(const RuleContext& context, const LoopWork& work, const Latecomer& late) {
+Finding describe_latecomer(const RuleContext& context, const LoopWork& work, const RanksOfProgram& program, const Latecomer& late) {
   const Trace& trace = context.trace;
   const RankWork& rank = late.rank;
   const RankWait& wait = late.wait;
   Finding finding;
   finding.rule = "imbalance";
-  finding.title = latecomer_title(trace, work, late);
+  finding.title = latecomer_title(trace, work, program, late);
   finding.seen = Message("Communication kernels took {time} on it, and {others} on the others.",
                          {{"time", duration_text(rank.communication.total())}, {"others", duration_text(late.of_others)}});
   if (wait.passed_on > 0)
@@ -308,7 +321,7 @@ Finding describe_latecomer(const RuleContext& context, const LoopWork& work, con
   return finding;
 }
 
-// Of several.
+// For several latecomers.
 Finding describe_latecomers(const Trace& trace, const LoopWork& work, const Meeting& meeting, const Latecomers& late) {
   constexpr std::size_t kMostNamed = 4;
   Finding finding;
@@ -333,12 +346,9 @@ Finding describe_latecomers(const Trace& trace, const LoopWork& work, const Meet
   }
   const Latecomer most = latecomer_of(meeting, late.in_turn.front(), late.in_turn);
   const Nanoseconds waited = caused / most.others;
-  const std::vector<Message::Value> values{{"ranks", counted(late.in_turn.size() + late.as_late.size(), "rank")},
-                                           {"first", rank_label(trace, most.rank)},
-                                           {"time", duration_text(waited)},
-                                           {"share", percent_text(waited, work.span(most.rank.gpu, most.rank.extent))},
-                                           {"loop", work.text()},
-                                           {"names", names}};
+  const std::vector<Message::Value> values{
+      {"ranks", counted(late.in_turn.size() + late.as_late.size(), "rank")},       {"first", rank_label(trace, most.rank)}, {"time", duration_text(waited)},
+      {"share", percent_text(waited, work.span(most.rank.gpu, most.rank.extent))}, {"loop", work.text(*meeting.program)},   {"names", names}};
   finding.title =
       late.in_turn.size() == 1
           ? Message("{ranks} came last to collectives, {first} and such as came as late: the others waited for them for {time} on average ({share} of {loop}).",
@@ -360,6 +370,58 @@ Finding describe_latecomers(const Trace& trace, const LoopWork& work, const Meet
   return finding;
 }
 
+// The ranks of a program that communicate.
+struct Communicating {
+  std::size_t ranks = 0;
+  std::vector<Exposed> found;  // those with enough communication beside which nothing was computed, and which is not waiting
+};
+
+std::optional<Finding> describe_communication(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, const Communicating& of_program) {
+  if (of_program.found.empty()) return std::nullopt;
+  if (of_program.ranks == 1) return describe_alone(trace, work, program, of_program.found.front());
+  if (of_program.found.size() == 1) return describe_exposed(trace, work, program, of_program.found.front());
+  return describe_exposed(trace, work, program, of_program.found);
+}
+
+Meeting meeting_of(const Trace& trace, const LoopWork& work, const RanksOfProgram& program) {
+  Meeting meeting{&program, {}, {}, {}};
+  for (std::size_t i = 0; i < program.ranks.size(); ++i) {
+    const RankWork& rank = work.of_ranks()[program.ranks[i]];
+    if (rank.compute.total() == 0 || !meets_others(trace, rank)) continue;
+    meeting.numbers.push_back(i);
+    meeting.ranks.push_back(&rank);
+    meeting.waits.push_back(&program.waits.ranks[i]);
+  }
+  return meeting;
+}
+
+bool are_comparable(const Meeting& meeting) {
+  std::vector<RankWork> ranks;
+  for (const RankWork* const rank : meeting.ranks) ranks.push_back(*rank);
+  return are_of_like_length(ranks);
+}
+
+std::vector<Finding> find_imbalance_of(const RuleContext& context, const LoopWork& work, const Meeting& meeting, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  const auto& [program, numbers, ranks, waits] = meeting;
+  const Nanoseconds mean = computed_by_all(meeting) / static_cast<Nanoseconds>(ranks.size());
+  const auto by_compute = [](const RankWork* a, const RankWork* b) { return a->compute.total() < b->compute.total(); };
+  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
+  const auto longest = static_cast<std::size_t>(most - ranks.begin());
+  const Latecomers late = latecomers_of(trace, work, meeting, arguments.real("waiting"));
+  const bool computes_longer =
+      are_comparable(meeting) && percent_of((*most)->compute.total() - mean, mean) >= arguments.real("excess") && is_no_chance(trace, work, meeting, longest);
+  const bool is_one = late.in_turn.size() + late.as_late.size() == 1;
+  const bool is_said = computes_longer && is_one && late.in_turn.front() == longest && latecomer_of(meeting, longest, late.in_turn).computing_explains_it();
+  std::vector<Finding> findings;
+  if (computes_longer && (late.in_turn.empty() || is_one)) findings.push_back(describe_longest(trace, work, meeting, **least, **most));
+  if (is_one && !is_said)
+    findings.push_back(describe_latecomer(context, work, *program, latecomer_of(meeting, late.in_turn.front(), late.in_turn)));
+  else if (!is_one && !late.in_turn.empty())
+    findings.push_back(describe_latecomers(trace, work, meeting, late));
+  return findings;
+}
+
 }  // namespace
 
 Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArguments& arguments) {
@@ -372,29 +434,26 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
                       stats::integers("Exposed Waiting", stats::Unit::kNanoseconds)});
   const LoopWork& work = loop_work(context);
   std::vector<GpuId> gpus;
-  std::vector<Exposed> found;
-  std::size_t communicating = 0;
   bool is_waiting = false;
-  for (std::size_t i = 0; i < work.of_ranks().size(); ++i) {
-    const RankWork& rank = work.of_ranks()[i];
-    const Nanoseconds communication = rank.communication.total(), span = work.span(rank.gpu, rank.extent);
-    if (!work.steps(rank) || communication == 0) continue;
-    const Nanoseconds hidden = rank.communication.beside();
-    const Exposed exposed = exposed_of(rank, work.rank_waits().ranks[i]);
-    ++communicating;
-    gpus.push_back(rank.gpu);
-    table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(), communication,
-                  percent_of(communication, span), hidden, percent_of(hidden, communication), communication - hidden, work.rank_waits().ranks[i].waited,
-                  exposed.waiting);
-    if (exposed.transfers > 0 && percent_of(exposed.transfers, span) >= arguments.real("share")) found.push_back(exposed);
-    is_waiting |= exposed.waiting > 0 && percent_of(exposed.waiting, span) >= arguments.real("share");
+  for (const RanksOfProgram& program : work.programs()) {
+    Communicating of_program;
+    for (std::size_t i = 0; i < program.ranks.size(); ++i) {
+      const RankWork& rank = work.of_ranks()[program.ranks[i]];
+      const Nanoseconds communication = rank.communication.total(), span = work.span(rank.gpu, rank.extent);
+      if (communication == 0) continue;
+      const Nanoseconds hidden = rank.communication.beside();
+      const Exposed exposed = exposed_of(rank, program.waits.ranks[i]);
+      ++of_program.ranks;
+      gpus.push_back(rank.gpu);
+      table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(), communication,
+                    percent_of(communication, span), hidden, percent_of(hidden, communication), communication - hidden, program.waits.ranks[i].waited,
+                    exposed.waiting);
+      if (exposed.transfers > 0 && percent_of(exposed.transfers, span) >= arguments.real("share")) of_program.found.push_back(exposed);
+      is_waiting |= exposed.waiting > 0 && percent_of(exposed.waiting, span) >= arguments.real("share");
+    }
+    if (std::optional<Finding> finding = describe_communication(trace, work, program, of_program)) answer.findings.push_back(*std::move(finding));
   }
-  if (communicating == 1 && !found.empty())
-    answer.findings.push_back(describe_alone(trace, work, found.front()));
-  else if (found.size() == 1)
-    answer.findings.push_back(describe_exposed(trace, work, found.front()));
-  else if (!found.empty())
-    answer.findings.push_back(describe_exposed(trace, work, found));
+  rank(answer.findings);
   add_files(trace, gpus, table);
   if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
   if (answer.findings.empty())
@@ -409,47 +468,31 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
 Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const LoopWork& work = loop_work(context);
-  Meeting meeting;
-  const auto& [numbers, ranks, waits] = meeting;
-  for (std::size_t i = 0; i < work.of_ranks().size(); ++i) {
-    const RankWork& rank = work.of_ranks()[i];
-    if (!work.steps(rank) || rank.compute.total() == 0 || !meets_others(trace, rank)) continue;
-    meeting.numbers.push_back(i);
-    meeting.ranks.push_back(&rank);
-    meeting.waits.push_back(&work.rank_waits().ranks[i]);
-  }
+  std::vector<Meeting> meetings;
+  for (const RanksOfProgram& program : work.programs())
+    if (Meeting meeting = meeting_of(trace, work, program); meeting.ranks.size() >= 2) meetings.push_back(std::move(meeting));
   RuleAnswer answer;
-  if (ranks.size() < 2) {
+  if (meetings.empty()) {
     answer.message = context.time == kWholeTrace ? Message("The trace holds no two ranks that communicate.")
                                                  : Message("The chosen part holds no two ranks that communicate.");
     return answer;
   }
-  Nanoseconds sum = 0;
-  for (const RankWork* const rank : ranks) sum += rank->compute.total();
-  const Nanoseconds mean = sum / static_cast<Nanoseconds>(ranks.size());
   stats::Table table({stats::integers("Compute", stats::Unit::kNanoseconds), stats::reals("Of Mean", stats::Unit::kPercent),
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds),
                       stats::integers("Exposed Waiting", stats::Unit::kNanoseconds), stats::integers("Others Waited", stats::Unit::kNanoseconds),
                       stats::integers("Caused Waiting", stats::Unit::kNanoseconds), stats::integers("Came Last"), stats::integers("Operations"),
                       stats::integers("First Operation", stats::Unit::kNanoseconds), stats::texts("Rank")});
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    table.add_row(ranks[i]->compute.total(), percent_of(ranks[i]->compute.total(), mean), ranks[i]->communication.total(), waits[i]->waited, waits[i]->exposed,
-                  waits[i]->others_waited, waits[i]->caused, static_cast<std::int64_t>(waits[i]->last), static_cast<std::int64_t>(ranks[i]->operations),
-                  ranks[i]->first, table.add_text(rank_label(trace, *ranks[i])));
-  const auto by_compute = [](const RankWork* a, const RankWork* b) { return a->compute.total() < b->compute.total(); };
-  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
-  const auto longest = static_cast<std::size_t>(most - ranks.begin());
-  const Latecomers late = latecomers_of(trace, work, meeting, arguments.real("waiting"));
-  const bool are_alike = are_of_like_length(work.of_ranks());
-  const bool computes_longer =
-      are_alike && percent_of((*most)->compute.total() - mean, mean) >= arguments.real("excess") && is_no_chance(trace, work, numbers, longest);
-  const bool is_one = late.in_turn.size() + late.as_late.size() == 1;
-  const bool is_said = computes_longer && is_one && late.in_turn.front() == longest && latecomer_of(meeting, longest, late.in_turn).computing_explains_it();
-  if (computes_longer && (late.in_turn.empty() || is_one)) answer.findings.push_back(describe_longest(trace, work, ranks.size(), **least, **most, sum));
-  if (is_one && !is_said)
-    answer.findings.push_back(describe_latecomer(context, work, latecomer_of(meeting, late.in_turn.front(), late.in_turn)));
-  else if (!is_one && !late.in_turn.empty())
-    answer.findings.push_back(describe_latecomers(trace, work, meeting, late));
+  bool are_alike = true;
+  for (const Meeting& meeting : meetings) {
+    const auto& [program, numbers, ranks, waits] = meeting;
+    const Nanoseconds mean = computed_by_all(meeting) / static_cast<Nanoseconds>(ranks.size());
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      table.add_row(ranks[i]->compute.total(), percent_of(ranks[i]->compute.total(), mean), ranks[i]->communication.total(), waits[i]->waited,
+                    waits[i]->exposed, waits[i]->others_waited, waits[i]->caused, static_cast<std::int64_t>(waits[i]->last),
+                    static_cast<std::int64_t>(ranks[i]->operations), ranks[i]->first, table.add_text(rank_label(trace, *ranks[i])));
+    are_alike &= are_comparable(meeting);
+    for (Finding& finding : find_imbalance_of(context, work, meeting, arguments)) answer.findings.push_back(std::move(finding));
+  }
   rank(answer.findings);
   if (answer.findings.empty() && !are_alike)
     answer.message =

@@ -1,4 +1,4 @@
-// gpu_bubbles: every gap of a GPU, and who is to blame.
+// gpu_bubbles: every gap of a GPU, and its cause.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -25,12 +25,13 @@
 namespace lanescope::analysis {
 namespace {
 
-// What threads were mostly seen to run; empty where there are no samples.
-std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains, std::size_t functions, double least_share = 0) {
+// What threads mostly ran when they were sampled; empty if there are no samples.
+Message sampled_text(const Trace& trace, const samples::ChainCounts& chains, std::size_t functions, double least_share = 0) {
   return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions, least_share);
 }
 
-// One row a GPU, cause, range and call: what GPUs waited for together is told apart, so that the rows of each add up to its idle time.
+// One row for each GPU, cause, range and call. GPUs that waited together have separate rows, so that the rows of each add up to its idle time. Only the
+// `rows` rows with most time; all if it is negative.
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
   stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"),
                       stats::integers("Longest", stats::Unit::kNanoseconds), stats::integers("Longest Gap Start", stats::Unit::kNanoseconds),
@@ -59,8 +60,8 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
   return table;
 }
 
-// One row a GPU and cause, in the loop and outside of it, the longest first, with the gaps below the threshold behind them: the rows of a GPU add up to its
-// idle time.
+// One row for each GPU and cause, in the loop and outside of it, the longest first, followed by the gaps below the threshold: the rows of a GPU add up
+// to its idle time.
 stats::Table cause_table(const Trace& trace, const Loop& loop, const IdleGroups& collected) {
   stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Parts"), stats::words("Cause"), stats::words("When")});
@@ -120,12 +121,12 @@ std::uint64_t sample_count(const samples::ChainCounts& chains) {
   return count;
 }
 
-// The innermost ranges that hold at least half of a cause's time; 0 where only the loop's do.
+// The innermost ranges that hold at least half of a cause's time; 0 if only the loop's ranges do.
 FamilyId dominant_range(const CauseInLoop& cause, const Loop& loop) {
   FamilyId dominant = 0;
   CauseInLoop::Within best;
   for (const auto& [family, within] : cause.within) {
-    if (family == loop.family() || within.time < cause.all.total - cause.all.total / 2) continue;
+    if (loop.marks(family) || within.time < cause.all.total - cause.all.total / 2) continue;
     const bool inside = within.time < best.time || (within.time == best.time && within.depth > best.depth);
     if (dominant != 0 && !inside) continue;
     dominant = family;
@@ -134,7 +135,7 @@ FamilyId dominant_range(const CauseInLoop& cause, const Loop& loop) {
   return dominant;
 }
 
-// The call that at least half of a cause's time was spent in; 0 where there is none.
+// The call in which at least half of a cause's time was spent; 0 if there is none.
 NameId dominant_call(const CauseInLoop& cause) {
   for (const auto& [call, time] : cause.calls)
     if (time >= cause.all.total - cause.all.total / 2) return call;
@@ -150,7 +151,7 @@ Message where_mostly(const Trace& trace, std::string_view range, std::string_vie
   return Message(", mostly in {range} ({call})", {{"range", range_text(trace, range)}, {"call", call}});
 }
 
-// "By range: 38 % backward, 31 % optimizer": where a cause's time lies in the loop, if in several places.
+// "By range: 38 % backward, 31 % optimizer": the parts of the loop in which a cause's time lies, if there are several.
 Message phases_text(const Families& families, const CauseInLoop& cause) {
   constexpr std::size_t kNamed = 4;
   constexpr Nanoseconds kLeastPart = 20;  // a twentieth
@@ -165,32 +166,32 @@ Message phases_text(const Families& families, const CauseInLoop& cause) {
   return Message(" By range: {shares}.", {{"shares", std::move(shares)}});
 }
 
-constexpr double kWorthNaming = 0.2;  // of samples: a function that has as many tells what ran
+constexpr double kWorthNaming = 0.2;  // of samples: a function with this share shows what ran
 constexpr double kMost = 0.5;
 constexpr double kWorthListing = 0.01;
 
-// The function that has many of the samples; empty where none has, or its name is not known.
-std::string often_sampled_function(const Trace& trace, const samples::ChainCounts& chains) {
+// The function that has many of the samples; empty if none has, or if its name is not known.
+Message often_sampled_function(const Trace& trace, const samples::ChainCounts& chains) {
   const std::vector<samples::MostSampled> most = samples::most_sampled(trace, chains, samples::ChainPart::kInnermostPython, 1);
-  return most.empty() || most.front().function == 0 ? std::string() : sampled_text(trace, chains, 1, kWorthNaming);
+  return most.empty() || most.front().function == 0 ? Message() : sampled_text(trace, chains, 1, kWorthNaming);
 }
 
-// What has most of the samples: a function, or a file where functions have few each; empty where neither tells much.
-std::string mostly_sampled(const Trace& trace, const samples::ChainCounts& chains) {
-  const std::string function = often_sampled_function(trace, chains);
+// The function that has many of the samples, or the file with most of them if each function has few; empty if neither says much.
+Message mostly_sampled(const Trace& trace, const samples::ChainCounts& chains) {
+  const Message function = often_sampled_function(trace, chains);
   return function.empty() ? samples::most_sampled_files_text(trace, chains, 1, kMost) : function;
 }
 
 Message samples_text(const Trace& trace, const samples::ChainCounts& chains) {
   constexpr std::size_t kNamed = 3;
-  const std::string files = samples::most_sampled_files_text(trace, chains, kNamed, kWorthListing);
+  const Message files = samples::most_sampled_files_text(trace, chains, kNamed, kWorthListing);
   if (files.empty()) return {};
   const Message samples = counted(sample_count(chains), "sample");
   if (often_sampled_function(trace, chains).empty()) return Message(" {samples} of the CPU in it, by file: {files}.", {{"samples", samples}, {"files", files}});
   return Message(" {samples} of the CPU in it: {functions}.", {{"samples", samples}, {"functions", sampled_text(trace, chains, kNamed)}});
 }
 
-// The share of the samples that ran in files whose names begin with one of these.
+// The share of the samples that ran in files whose names start with one of these.
 template <std::size_t N>
 double share_of_files(const Trace& trace, const samples::ChainCounts& chains, const std::array<std::string_view, N>& beginnings) {
   double share = 0;
@@ -211,7 +212,7 @@ bool has_python_samples(const Trace& trace) {
   return false;
 }
 
-// What the code says about itself, in front of or behind the advice for the cause.
+// Adds what the code itself suggests to the advice for the cause, or replaces it.
 Message advice_for_code(const Trace& trace, const samples::ChainCounts& chains, const Message& advice) {
   constexpr std::array<std::string_view, 6> kCompilers{"libnvrtc", "libnvJitLink", "libnvptxcompiler", "libnvidia-ptxjitcompiler", "libLLVM", "libtriton"};
   if (share_of_files(trace, chains, kCompilers) >= kMost)
@@ -221,7 +222,7 @@ Message advice_for_code(const Trace& trace, const samples::ChainCounts& chains, 
   return advice;
 }
 
-// Whether a thread that ran did so only to wait: OpenMP's workers turn in circles between parallel regions.
+// True if a thread that ran did so only to wait: OpenMP's workers spin between parallel regions.
 bool waits_by_running(const Trace& trace, const samples::ChainCounts& chains) {
   constexpr std::array<std::string_view, 8> kWaits{"gomp_barrier_wait", "gomp_team_barrier_wait", "gomp_team_end", "do_spin", "do_wait", "__kmp_", "kmp_flag_",
                                                    "sched_yield"};
@@ -233,7 +234,7 @@ bool waits_by_running(const Trace& trace, const samples::ChainCounts& chains) {
   return share >= kMost;
 }
 
-// What another thread did while this cause kept the launching one; empty where none ran for most of the time.
+// What another thread did while the launching thread was blocked for this cause; empty if none ran for most of the time.
 std::optional<BusyThread> busy_meanwhile(const Trace& trace, const CauseInLoop& cause) {
   std::optional<BusyThread> busy = busiest_meanwhile(trace, samples::ThreadSamples(trace), cause.still.chosen());
   if (busy && (busy->share < kMost || waits_by_running(trace, busy->samples))) busy.reset();
@@ -241,14 +242,14 @@ std::optional<BusyThread> busy_meanwhile(const Trace& trace, const CauseInLoop& 
 }
 
 Message meanwhile_text(const Trace& trace, const BusyThread& busy) {
-  const std::string sampled = mostly_sampled(trace, busy.samples);
+  const Message sampled = mostly_sampled(trace, busy.samples);
   return Message(" Meanwhile thread {thread} ran for {share} of it{sampled}.",
                  {{"thread", thread_label(trace, busy.thread)},
                   {"share", format_percent(100 * busy.share, 0)},
                   {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
 }
 
-// Behind what cause the wait has, where the thread that ran meanwhile tells more.
+// Advice for a blocked thread, if the thread that ran meanwhile tells more than the cause.
 Message advice_for_blocked(const Trace& trace, const BusyThread& busy, const Message& advice) {
   if (!runs_python(trace, busy.samples))
     return followed_by(advice, "Look at what the other thread does: the launching one may wait for a lock that it holds, or for what it makes.");
@@ -259,18 +260,18 @@ Message advice_for_blocked(const Trace& trace, const BusyThread& busy, const Mes
 
 Message was_text(const std::string& gpu) { return Message("{gpu} was", {{"gpu", gpu}}); }
 
-// "GPU 0 was"; the summary says what it is called.
+// "GPU 0 was"; the summary has the GPU's full name.
 Message gpus_text(const Trace& trace, const IdleGroups& collected) {
   return collected.gpus.size() == 1 ? was_text(GpuTexts(trace).plain(collected.gpus.front().gpu))
                                     : Message("{gpus} were together", {{"gpus", counted(collected.gpus.size(), "GPU")}});
 }
 
-// Whose idle time a finding speaks of: one GPU's, where that has nearly all of it, else that of all together.
+// Whose idle time a finding is about: that of one GPU if it has nearly all, otherwise that of all GPUs together.
 struct Subject {
   Message text;             // "GPU 1 was"
-  const GapsOfCause& gaps;  // of it
-  Nanoseconds span = 0;     // time that they are a share of
-  Message share;            // " 80 % of it on GPU 1.", where one of several has most of it, or what the others have
+  const GapsOfCause& gaps;  // its gaps
+  Nanoseconds span = 0;     // the time of which they are a share
+  Message share;            // " 80 % of it on GPU 1." if one of several GPUs has most of it, or the time of the others
 };
 
 Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseInLoop& cause) {
@@ -289,7 +290,7 @@ Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseI
   return together;
 }
 
-// The finding's place: the whole gap, as timeline and Bubbles show it. The finding names its length.
+// The finding's place: the whole gap, as timeline and Bubbles show it. The finding says its length.
 void set_place(const Trace& trace, const IdleGap& gap, Finding& finding) {
   finding.place.range = gap.range;
   finding.place.event = gap.next;
@@ -306,14 +307,14 @@ Message why_text(const Trace& trace, const IdleGroups& collected, const IdleSum&
   return sum.is_between_launches() ? Message("{why} between launches", {{"why", why}}) : why;
 }
 
-// " 14.2 ms of it lie behind waits for the GPU (cudaStreamSynchronize), which the CPU was ahead of before."; empty where it is little.
+// " 14.2 ms of it lie behind waits for the GPU (cudaStreamSynchronize): without them the CPU would have been ahead."; empty if it is little.
 Message waits_text(const Trace& trace, const IdleGroups& collected, const IdleSum& sum) {
   if (sum.behind_waits < sum.total / 5 || sum.behind_waits == 0) return {};
   return Message(" {time} of it lie behind waits for the GPU ({call}): without them the CPU would have been ahead.",
                  {{"time", duration_text(sum.behind_waits)}, {"call", call_text(trace, collected.waiting_call)}});
 }
 
-// Of the cause whose largest group is given.
+// The finding about the cause whose largest group is given.
 Finding describe_cause(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
   const CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(group.cause)];
   Finding finding;
@@ -321,14 +322,14 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   finding.key = idle_cause_key(group.cause);
   const Subject subject = subject_of(trace, collected, cause);
   const GapsOfCause& own = subject.gaps;
-  // Of the GPUs together: what lies behind waits is as large a share of one's.
+  // behind_waits is known for all GPUs together: the same share is assumed for one of them.
   const Nanoseconds behind_waits =
       cause.all.total == 0
           ? 0
           : static_cast<Nanoseconds>(static_cast<double>(cause.behind_waits) * static_cast<double>(own.total) / static_cast<double>(cause.all.total));
   IdleSum sum{group.cause, call_text(trace, dominant_call(cause)), own.gaps, own.total, own.in_short_gaps, behind_waits};
   sum.has_known_code = !often_sampled_function(trace, cause.samples).empty();
-  const std::string sampled = mostly_sampled(trace, cause.samples);
+  const Message sampled = mostly_sampled(trace, cause.samples);
   const Message waits = waits_text(trace, collected, sum);
   const std::optional<BusyThread> busy = busy_meanwhile(trace, cause);
   finding.title = Message("{who} idle for {time} ({share} of {loop}) {why}{where}{sampled}.",
@@ -358,22 +359,23 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   set_place(trace, own.longest_gap, finding);
   finding.cost = own.total;
   finding.advice = advice_for_code(trace, cause.samples, Message(idle_advice(sum)));
-  // A call that waits for data waits for no lock.
+  // A call that waits for data does not wait for a lock.
   if (busy && group.cause != IdleCause::kOsQueue) finding.advice = advice_for_blocked(trace, *busy, finding.advice);
   return finding;
 }
 
-// Of all idle time outside of the loop, whose largest group is given.
+// The finding about all idle time outside of the loop, whose largest group is given.
 Finding describe_setup(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
   Finding finding;
   finding.rule = "gpu_bubbles";
   finding.key = "setup";
-  finding.title = Message("{who} idle for {time} {when} (setup and warm-up, paid once), mostly {why}.",
-                          {{"who", gpus_text(trace, collected)},
-                           {"time", duration_text(collected.once.total)},
-                           {"when", loop.family() == 0 ? Message("before its work began to repeat")
-                                                       : Message("before and after {loop}", {{"loop", loop_time_text(families, loop)}})},
-                           {"why", Message(idle_cause_clause(group.cause))}});
+  finding.title =
+      Message("{who} idle for {time} {when} (setup and warm-up, paid once), mostly {why}.",
+              {{"who", gpus_text(trace, collected)},
+               {"time", duration_text(collected.once.total)},
+               {"when", loop.family() == 0 && !loop.is_of_several_programs() ? Message("before its work began to repeat")
+                                                                             : Message("before and after {loop}", {{"loop", loop_time_text(families, loop)}})},
+               {"why", Message(idle_cause_clause(group.cause))}});
   finding.seen =
       Message("Its largest share, {time} in {parts}, lies {where}; the longest part took {longest} of a gap of {gap}.{samples}",
               {{"time", duration_text(group.total)},
@@ -389,16 +391,15 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
   return finding;
 }
 
-// A finding for each cause that takes `least` percent of the loop, and one for all that lies outside of it, if that takes as much of all.
+// A finding for each cause that takes `least` percent of the loop, and one for everything outside of the loop, if that takes as much of all.
 std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, double least) {
   Nanoseconds whole = 0;
   for (const GpuIdle& gpu : collected.gpus) whole += gpu.extent.length();
   std::vector<Finding> findings;
   std::array<bool, kIdleCauses> done{};
   bool setup_done = percent_of(collected.once.total, whole) < least;
-  for (const Group& group : collected.groups) {  // the first of each cause is its largest
-    const bool is_asked_for = group.cause == IdleCause::kOverhead && collected.are_counters_read;
-    if (is_asked_for) continue;
+  for (const Group& group : collected.groups) {  // the first group of each cause is its largest
+    if (group.is_reading) continue;
     if (group.recurrence == Recurrence::kOnce) {
       if (!std::exchange(setup_done, true)) findings.push_back(describe_setup(trace, families, loop, collected, group));
       continue;
@@ -420,7 +421,7 @@ Message summary_of(const Trace& trace, const Families& families, const Loop& loo
   if (loop.known()) loop_part = Message(" in {loop}", {{"loop", loop_time_text(families, loop)}});
   Message iterations;
   if (loop.iterations() > 0) iterations = Message(", {iterations}", {{"iterations", counted(loop.iterations(), "iteration")}});
-  if (loop.iterations() > 0 && loop.processes() > 1)
+  if (loop.iterations() > 0 && loop.processes() > 1 && !loop.is_of_several_programs())
     iterations = loop.runs() == 1 ? Message(", {iterations} of {ranks} together",
                                             {{"iterations", counted(loop.iterations(), "iteration")}, {"ranks", counted(loop.processes(), "rank")}})
                                   : Message(", {iterations} of {runs}, one after the other",
@@ -459,12 +460,12 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
     return answer;
   }
   answer.summary = summary_of(trace, families, loop, collected, gap);
-  if (collected.reading() > 0)
+  if (collected.reading > 0)
     answer.summary =
-        followed_by(answer.summary, Message("{time} more went into reading the counters of kernels.", {{"time", duration_text(collected.reading())}}));
+        followed_by(answer.summary, Message("{time} more went into reading the counters of kernels.", {{"time", duration_text(collected.reading)}}));
   if (work.disturbed_iterations() > 0)
-    answer.summary = followed_by(
-        answer.summary, Message("{iterations} in which that was done are left out.", {{"iterations", counted(work.disturbed_iterations(), "iteration")}}));
+    answer.summary = followed_by(answer.summary, Message("{iterations} in which that was done are left out of idle time, while kernels count in all.",
+                                                         {{"iterations", counted(work.disturbed_iterations(), "iteration")}}));
   if (loop.left_out() > 0)
     answer.summary = followed_by(
         answer.summary, Message("{iterations} that the recording does not have whole are left out.", {{"iterations", counted(loop.left_out(), "iteration")}}));
@@ -473,8 +474,12 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
   answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, loop, collected)});
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});
   if (context.tables == RuleTables::kAll) answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(context)});
+  std::size_t groups = 0;
+  for (const Group& group : collected.groups) groups += group.by_gpu.size();
+  const std::size_t shown = answer.tables.front().table.row_count();
   std::erase_if(answer.tables, [](const NamedTable& table) { return table.table.empty(); });
   if (answer.findings.empty()) answer.message = followed_by(answer.summary, "No cause takes much of it.");
+  if (shown < groups) answer.message = followed_by(answer.message, rows_left_out_text("gpu_bubbles", shown, groups));
   return answer;
 }
 

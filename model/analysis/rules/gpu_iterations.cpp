@@ -19,7 +19,7 @@ std::optional<std::size_t> Iterations::at(Nanoseconds t) const noexcept {
 }
 
 Nanoseconds Iterations::length(std::size_t iteration) const {
-  Nanoseconds longest = 0;  // all GPUs are idle for one and the same reading
+  Nanoseconds longest = 0;  // all GPUs are idle for the same reading
   for (const auto& [gpu, of_gpu] : gpus)
     if (!of_gpu.reading.empty()) longest = std::max(longest, of_gpu.reading[iteration]);
   return all[iteration].time.length() - longest;
@@ -27,8 +27,8 @@ Nanoseconds Iterations::length(std::size_t iteration) const {
 
 namespace {
 
-// Begins and ends of the iterations of those that use a GPU, in order of time, so that what the GPU does is gone through once for all of them: each takes what
-// sums have grown by between the two. O(log processes) each.
+// Starts and ends of the iterations of the processes that use a GPU, in order of time. So the operations of the GPU are visited once for all processes:
+// each takes the growth of the sums between the two. O(log processes) each.
 class IterationEnds {
  public:
   enum class End : std::uint8_t { kBegin, kEnd };
@@ -37,7 +37,7 @@ class IterationEnds {
     for (std::size_t user = 0; user < users.size(); ++user) push(user);
   }
 
-  // Calls visit(user, iteration, end, time) for each that is not behind t, and was not visited before.
+  // Calls visit(user, iteration, end, time) for each that is not after t, and was not visited before.
   template <typename Visit>
   void until(Nanoseconds t, Visit visit) {
     while (!heap_.empty() && heap_.front().first <= t) {
@@ -61,11 +61,11 @@ class IterationEnds {
   }
 
   std::span<OfProcess* const> users_;
-  std::vector<std::size_t> next_;                          // of each user: twice the iteration, and one more for its end
-  std::vector<std::pair<Nanoseconds, std::size_t>> heap_;  // the earliest on top
+  std::vector<std::size_t> next_;                          // of each user: twice the iteration, plus one for its end
+  std::vector<std::pair<Nanoseconds, std::size_t>> heap_;  // a heap with the earliest on top
 };
 
-// Adds a time, or takes it off, where iterations lie in it.
+// Adds or subtracts the parts of a time that lie in iterations.
 void add_within(TimeRange time, Nanoseconds sign, std::vector<Nanoseconds>& times, const Iterations& iterations) {
   const std::vector<Iteration>& all = iterations.all;
   auto iteration = std::upper_bound(all.begin(), all.end(), time.begin, [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
@@ -78,7 +78,7 @@ const KernelWait* find_wait(std::span<const KernelWait> waits, EventRef kernel) 
   return found != waits.end() && found->kernel == kernel ? &*found : nullptr;
 }
 
-// What a GPU did. What it did for a process is first given to the iterations in whose time it was done, and then moved to the one that enqueued it.
+// What a GPU did. Work for a process is first added to the iterations in whose time it was done, and then moved to the iteration that enqueued it.
 class WorkOfGpu {
  public:
   WorkOfGpu(const RuleContext& context, std::span<const KernelWait> waits, GpuId gpu, const GpuTracks& tracks, std::span<OfProcess* const> users)
@@ -120,25 +120,25 @@ class WorkOfGpu {
     }
     move(operation, is_communication, done, owner.users);
   }
-  // Behind the last.
+  // Called after the last operation.
   void finish() { visit_ends(GpuOperations::kEver.end); }
 
  private:
-  // A process whose iterations are looked at, and what the GPU did for it.
+  // A process whose iterations are examined, and what the GPU did for it.
   struct Owner {
     Owner(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates)
         : beside(trace, tracks, communicates, ComputedTime::Copies::kCount) {}
     std::vector<std::size_t> users;
     ComputedTime beside;
-    CoveredTime busy, work;                                                                // by all; by what does not communicate
-    Nanoseconds covered = GpuOperations::kEver.begin, covered_by_communication = covered;  // until then; what runs at once counts once
+    CoveredTime busy, work;                                                                // by all operations; by those that do not communicate
+    Nanoseconds covered = GpuOperations::kEver.begin, covered_by_communication = covered;  // covered until these times; concurrent work counts once
     Nanoseconds communicated = 0, waited = 0;
   };
-  // Of an operation, as far as nothing of its kind and process ran before.
+  // The part of an operation before which nothing of its kind and process ran.
   struct Done {
     Nanoseconds begin = 0;
     TimeRange further;
-    Nanoseconds communicated = 0;  // of communication
+    Nanoseconds communicated = 0;  // for communication
     Nanoseconds waited = 0;
     const KernelWait* wait = nullptr;
   };
@@ -165,7 +165,7 @@ class WorkOfGpu {
     });
   }
 
-  // An operation of the process of these users, to the iteration that enqueued it.
+  // Moves an operation of the process of these users to the iteration that enqueued it.
   void move(const GpuOperation& operation, bool is_communication, const Done& done, const std::vector<std::size_t>& users) {
     const EventRef launch = context_.launches().find(operation.process, operation.correlation, done.begin);
     const Nanoseconds enqueued = launch.valid() ? context_.trace.lane(launch.lane).start(launch.index) : done.begin;
@@ -200,16 +200,16 @@ class WorkOfGpu {
   std::map<ProcessId, Owner> owners_;
   std::vector<const Owner*> owner_of_user_;
   IterationEnds ends_;
-  std::vector<Sums> at_begin_;                    // of the iteration of each user that began last
-  Nanoseconds first_ = GpuOperations::kEver.end;  // when the first iteration begins
-  CoveredTime busy_;                              // by all processes, since then
+  std::vector<Sums> at_begin_;                    // of the last iteration that started, for each user
+  Nanoseconds first_ = GpuOperations::kEver.end;  // start of the first iteration
+  CoveredTime busy_;                              // by all processes, since first_
 };
 
-// What all GPUs that are used did.
+// What all used GPUs did.
 class WorkOfGpus : public OperationVisitor {
  public:
   using Users = std::map<GpuId, std::vector<OfProcess*>>;
-  // All must outlive it.
+  // All arguments must outlive it.
   WorkOfGpus(const RuleContext& context, std::span<const KernelWait> waits, const Users& users)
       : context_(context), waits_(waits), users_(users), tracks_(context.trace) {}
 
@@ -230,14 +230,22 @@ class WorkOfGpus : public OperationVisitor {
   std::span<const KernelWait> waits_;
   const Users& users_;
   GpuTracks tracks_;
-  std::optional<WorkOfGpu> work_;  // of the GPU that is gone through, where it is used
+  std::optional<WorkOfGpu> work_;  // of the current GPU, if it is used
 };
 
-// Why a GPU was idle: its gaps come in order of time.
+// Of processes and GPUs, by iteration: idle time in front of what others did. It is added to theirs once nobody else adds to that.
+using IdleForOthers = std::map<std::pair<OfProcess*, GpuId>, std::vector<Nanoseconds>>;
+
+enum class Overhead : std::uint8_t {
+  kDiffers,       // counts as a cause of idle time like all others
+  kReadsCounters  // is time that was asked for
+};
+
+// Why a GPU was idle: its gaps come in order of time, while another thread adds up what it did.
 class IdleOfGpu {
  public:
-  IdleOfGpu(const Trace& trace, GpuId gpu, Overhead overhead, std::span<OfProcess* const> users)
-      : trace_(trace), gpu_(gpu), overhead_(overhead), users_(users), ends_(users), at_begin_(users.size()) {
+  IdleOfGpu(const Trace& trace, GpuId gpu, Overhead overhead, std::span<OfProcess* const> users, IdleForOthers& for_others)
+      : trace_(trace), gpu_(gpu), overhead_(overhead), users_(users), for_others_(for_others), ends_(users), at_begin_(users.size()) {
     for (std::size_t user = 0; user < users.size(); ++user) {
       Owner& owner = owners_[users[user]->series->process];
       owner.users.push_back(user);
@@ -245,7 +253,7 @@ class IdleOfGpu {
     }
   }
 
-  // Of a gap in front of work of a process.
+  // Adds a part of a gap in front of work of a process.
   void add(const IdleGap& gap, const IdlePart& part) {
     Nanoseconds nobody = 0;
     const auto found = owners_.find(trace_.track_of(gap.next.lane).key.process);
@@ -254,7 +262,7 @@ class IdleOfGpu {
     Nanoseconds& of_all = reads ? reading_ : idle_;
     Nanoseconds& of_owner = reads || owner == nullptr ? nobody : owner->times[static_cast<std::size_t>(part.cause)];
     visit_ends(part.range.begin);
-    // Sums at the end of an iteration have as much of the part as lies before it.
+    // At the end of an iteration, the sums include the part up to that time.
     const Nanoseconds all_before = of_all, owner_before = of_owner;
     const auto add_until = [&](Nanoseconds time) {
       of_all = all_before + (time - part.range.begin);
@@ -270,7 +278,7 @@ class IdleOfGpu {
   void finish() { visit_ends(GpuOperations::kEver.end); }
 
  private:
-  // A process whose iterations are looked at, and how long the GPU was idle in front of its work, by cause.
+  // A process whose iterations are examined, and how long the GPU was idle in front of its work, by cause.
   struct Owner {
     std::vector<std::size_t> users;
     std::array<Nanoseconds, kIdleCauses> times{};
@@ -298,18 +306,18 @@ class IdleOfGpu {
       iterations.add(of_gpu.components[i], iteration, owner.times[i] - before.times[i]);
       of_others -= owner.times[i] - before.times[i];
     }
-    iterations.add(of_gpu.components[kOthers], iteration, of_others);
+    if (of_others != 0) iterations.add(for_others_[{users_[user], gpu_}], iteration, of_others);
     iterations.add(of_gpu.reading, iteration, reading_ - before.reading);
   }
 
-  // Whether what ends the gap had been enqueued and waited for other work.
+  // True if the operation at the end of the gap had been enqueued and waited for other work.
   [[nodiscard]] bool waits_on_gpu(const IdleGap& gap, const IdlePart& part) const {
     if (part.cause != IdleCause::kDependency && part.cause != IdleCause::kCommunication) return false;
-    return gap.launch.valid() && trace_.lane(gap.launch.lane).end(gap.launch.index) <= part.range.begin;
+    return gap.launch.valid() && gap.launch_time.end <= part.range.begin;
   }
-  // Of iterations that did not enqueue it.
+  // Moves the part to `held` in the iterations that did not enqueue the operation.
   void lay_to_queue(const IdleGap& gap, const IdlePart& part, const Owner& owner) {
-    const Nanoseconds enqueued = trace_.lane(gap.launch.lane).start(gap.launch.index);
+    const Nanoseconds enqueued = gap.launch_time.begin;
     for (const std::size_t user : owner.users) {
       const Iterations& iterations = users_[user]->iterations;
       Iterations::OfGpu& of_gpu = users_[user]->iterations.gpus[gpu_];
@@ -325,17 +333,18 @@ class IdleOfGpu {
   GpuId gpu_;
   Overhead overhead_;
   std::span<OfProcess* const> users_;
+  IdleForOthers& for_others_;
   std::map<ProcessId, Owner> owners_;
   std::vector<const Owner*> owner_of_user_;
   IterationEnds ends_;
-  std::vector<Sums> at_begin_;          // of the iteration of each user that began last
+  std::vector<Sums> at_begin_;          // of the last iteration that started, for each user
   Nanoseconds idle_ = 0, reading_ = 0;  // of all processes
 };
 
 }  // namespace
 
-void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> waits, const std::map<ProcessId, std::vector<GpuId>>& gpus, Overhead overhead,
-                       std::span<OfProcess> processes) {
+void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> waits, const std::map<ProcessId, std::vector<GpuId>>& gpus,
+                       const std::set<GpuId>& with_readings, std::span<OfProcess> processes) {
   WorkOfGpus::Users users;
   for (OfProcess& process : processes)
     if (const auto of_process = gpus.find(process.series->process); of_process != gpus.end())
@@ -346,6 +355,7 @@ void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> w
   if (users.empty()) return;
   WorkOfGpus work(context, waits, users);
   OperationVisitor* const beside = &work;
+  IdleForOthers idle_for_others;
   std::optional<IdleOfGpu> idle;
   std::optional<GpuId> last;
   visit_idle(context, 1,
@@ -354,13 +364,18 @@ void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> w
                if (of_gpu == users.end()) return;
                if (last != gap.gpu) {
                  if (idle) idle->finish();
-                 idle.emplace(context.trace, gap.gpu, overhead, of_gpu->second);
+                 const Overhead overhead = with_readings.contains(gap.gpu) ? Overhead::kReadsCounters : Overhead::kDiffers;
+                 idle.emplace(context.trace, gap.gpu, overhead, of_gpu->second, idle_for_others);
                  last = gap.gpu;
                }
                for (const IdlePart& part : parts) idle->add(gap, part);
              },
              {&beside, 1});
   if (idle) idle->finish();
+  for (const auto& [of, times] : idle_for_others) {
+    Iterations& iterations = of.first->iterations;
+    for (std::size_t i = 0; i < times.size(); ++i) iterations.add(iterations.gpus[of.second].components[kOthers], i, times[i]);
+  }
 }
 
 }  // namespace lanescope::analysis

@@ -1,4 +1,4 @@
-// What GPUs did in the iterations of processes, and for these: internal to rules.
+// What GPUs did during iterations of processes, and for these iterations: internal to rules.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -15,10 +16,9 @@
 
 namespace lanescope::analysis {
 
-// What the time of an iteration is made of, seen from the GPUs of its process.
-// Behind the idle causes stands GPU work that the iteration enqueued, whenever it was done: but for communication; communication that nothing else runs
-// beside; and such as far as it is known to be waiting for a rank that came later. Last come other processes that use the GPU: what it did for them alone, and
-// idle time in front of that.
+// What the time of an iteration consists of, as seen from the GPUs of its process. After the idle causes comes GPU work that the iteration enqueued,
+// whenever it was done: first all except communication; then communication beside which nothing else runs; then the part of that which is known to be
+// waiting for a rank that came later. Last come other processes that use the GPU: what it did for them alone, and idle time in front of their work.
 inline constexpr std::size_t kWork = kIdleCauses, kCommunicating = kIdleCauses + 1, kWaiting = kIdleCauses + 2, kOthers = kIdleCauses + 3;
 inline constexpr std::size_t kComponents = kIdleCauses + 4;
 using Components = std::array<Nanoseconds, kComponents>;
@@ -28,13 +28,13 @@ struct Iteration {
   TimeRange time;
 };
 
-// Of one process: in order, none of which overlaps another. There may be millions, of which nothing but the time is known.
+// Iterations of one process: in order, and none overlap. There may be millions for which only the time is known.
 struct Iterations {
   struct OfGpu {
-    std::array<std::vector<Nanoseconds>, kComponents> components;  // of each; empty where it is 0 in all
-    std::vector<Nanoseconds> reading;                              // likewise, counters of kernels: for how long the GPU was idle for it
-    std::vector<Nanoseconds> busy;                                 // likewise: for how long the GPU worked for its process in its time
-    std::vector<Nanoseconds> held;  // likewise: for how long the GPU was idle in its time, as what another iteration enqueued waited on the GPU
+    std::array<std::vector<Nanoseconds>, kComponents> components;  // of each iteration; empty if it is 0 in all
+    std::vector<Nanoseconds> reading;                              // likewise, counters of kernels: how long the GPU was idle because of them
+    std::vector<Nanoseconds> busy;                                 // likewise: how long the GPU worked for its process in the iteration's time
+    std::vector<Nanoseconds> held;  // likewise: how long the GPU was idle in its time because work of another iteration waited on the GPU
     [[nodiscard]] Nanoseconds busy_in(std::size_t iteration) const { return busy.empty() ? 0 : busy[iteration]; }
     [[nodiscard]] Nanoseconds held_in(std::size_t iteration) const { return held.empty() ? 0 : held[iteration]; }
     [[nodiscard]] Nanoseconds of(std::size_t iteration, std::size_t component) const {
@@ -42,7 +42,7 @@ struct Iterations {
     }
     [[nodiscard]] Nanoseconds enqueued(std::size_t iteration) const { return of(iteration, kWork) + of(iteration, kCommunicating) + of(iteration, kWaiting); }
   };
-  struct Origin {  // of waiting in an iteration that enqueued it
+  struct Origin {  // of waiting in work that the iteration enqueued
     std::size_t iteration = 0;
     std::uint32_t rank = 0;  // of LoopWork::of_ranks
     Nanoseconds time = 0;
@@ -56,15 +56,10 @@ struct Iterations {
     times.resize(all.size());
     times[iteration] += time;
   }
-  // That in which t lies. O(log iterations).
+  // The iteration that contains t. O(log iterations).
   [[nodiscard]] std::optional<std::size_t> at(Nanoseconds t) const noexcept;
-  // Without what reading counters of kernels took, which was asked for.
+  // Without the time that reading counters of kernels took, which was asked for.
   [[nodiscard]] Nanoseconds length(std::size_t iteration) const;
-};
-
-enum class Overhead : std::uint8_t {
-  kDiffers,       // is a cause of idle time as all are
-  kReadsCounters  // was asked for
 };
 
 // The iterations of a process.
@@ -73,12 +68,14 @@ struct OfProcess {
   Iterations iterations;
 };
 
-// Adds what the GPUs did: what they were busy with in an iteration, what it enqueued, and why they were idle in it. Work counts to the iteration that enqueued
-// it: a program that runs ahead pays for the work of many in the one that waits. Work whose launch is not known counts where it was done. Idle time while work
-// of another iteration waited on the GPU, for an event or another stream, is no cause of this one's: `held`.
+// Adds what the GPUs did: how long they were busy in an iteration, what it enqueued, and why they were idle in it. Work counts for the iteration that
+// enqueued it, because when a program runs ahead, the iteration that waits would otherwise be charged for the work of many. Work whose launch is not
+// known counts in the iteration in which it was done. Idle time while work of another iteration waited on the GPU, for an event or another stream, is
+// no cause of this one's length: `held`.
 //
-// `gpus` are those of each process; `waits` are ordered by kernel. O(operations · log lanes + iterations · log processes), for all processes together.
-void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> waits, const std::map<ProcessId, std::vector<GpuId>>& gpus, Overhead overhead,
-                       std::span<OfProcess> processes);
+// `gpus` are those of each process; `waits` are ordered by kernel. Overhead on GPUs in `with_readings` (counter_readings.h) is no cause of idle time: it
+// was asked for. O(operations · log lanes + iterations · log processes), for all processes together.
+void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> waits, const std::map<ProcessId, std::vector<GpuId>>& gpus,
+                       const std::set<GpuId>& with_readings, std::span<OfProcess> processes);
 
 }  // namespace lanescope::analysis

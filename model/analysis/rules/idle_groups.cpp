@@ -4,6 +4,8 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "../own_rules.h"
 #include "idle/gpu_operations.h"
@@ -18,7 +20,7 @@ class Enclosing {
  public:
   Enclosing(const Trace& trace, Families& families) : trace_(trace), families_(families), ranges_(trace) {}
 
-  // Those of the thread that launches next, at the beginning of the part.
+  // The families of the thread that launches next, at the start of the part.
   const std::vector<FamilyId>& of(ThreadId thread, const IdlePart& part) {
     if (part.nvtx.valid() && part.nvtx == innermost_) return found_;
     innermost_ = part.nvtx;
@@ -43,18 +45,19 @@ class Enclosing {
   std::vector<FamilyId> found_;
 };
 
-// The outermost range inside the loop's, or of all where the loop's is not among them; 0 where there is none.
+// The outermost range inside the loop's range, or the outermost of all if the loop's is not among them; 0 if there is none.
 FamilyId phase_of(const std::vector<FamilyId>& enclosing, FamilyId loop) {
   const auto found = std::find(enclosing.begin(), enclosing.end(), loop);
   const auto phase = found == enclosing.end() ? enclosing.begin() : found + 1;
   return phase == enclosing.end() ? 0 : *phase;
 }
 
-// Whether the thread stood still for what another one may have held or owed.
+// True if the thread was blocked for something that another thread may have held or had to provide.
 bool is_blocked(IdleCause cause) noexcept { return cause == IdleCause::kOsBlocked || cause == IdleCause::kOsLock || cause == IdleCause::kOsQueue; }
 
-// Lays idle time of a gap to the waits in front of it: the end of a wait itself first, then launching and the code between. In a long gap the thread did
-// something else than to launch, perhaps with what it had waited for: what the waits cost is used up there, and the code is what to look at.
+// Attributes idle time of a gap to the waits in front of it: first the end of a wait itself, then launching and the code between launches. In a long
+// gap the thread did something other than launching, perhaps with the data for which it had waited. The lead lost by the waits is used up there, and
+// the code is what to look at.
 void lay_to_waits(LostLead& lead, const IdleGap& gap, const std::array<Nanoseconds, kIdleCauses>& in_gap, IdleGroups& collected) {
   const auto of = [&](IdleCause cause) { return in_gap[static_cast<std::size_t>(cause)]; };
   static_cast<void>(lead.take(gap, of(IdleCause::kSynchronize) + of(IdleCause::kCopy)));
@@ -66,10 +69,10 @@ void lay_to_waits(LostLead& lead, const IdleGap& gap, const std::array<Nanosecon
 
 struct ShortGaps {
   CauseSum all;
-  Nanoseconds undisturbed = 0;  // what of their time lies outside of iterations in which counters were read
+  Nanoseconds undisturbed = 0;  // the part of that time outside of iterations in which counters were read
 };
 
-// Of the gaps below the threshold, those that begin in the loop's part of each GPU.
+// Sums the gaps below the threshold that start in the loop's part of each GPU.
 class ShortGapsInLoop : public OperationVisitor {
  public:
   ShortGapsInLoop(const Trace& trace, const LoopWork& work, Nanoseconds threshold) : work_(work), threshold_(threshold), gpus_(trace.gpus().size()) {}
@@ -98,10 +101,145 @@ class ShortGapsInLoop : public OperationVisitor {
   const LoopWork& work_;
   Nanoseconds threshold_;
   std::vector<ShortGaps> gpus_;
-  GpuId gpu_ = kNone;  // that is gone through
-  TimeRange time_;     // the loop's part of it
+  GpuId gpu_ = kNone;  // the current GPU
+  TimeRange time_;     // the loop's part of the GPU
   std::optional<Nanoseconds> busy_until_;
 };
+
+// Sorts parts of idle time into groups as they come.
+class Grouping {
+ public:
+  Grouping(const RuleContext& context, Families& families, const LoopWork& work)
+      : trace_(context.trace),
+        families_(families),
+        work_(work),
+        loop_(work.loop()),
+        samples_(context.trace),
+        enclosing_(context.trace, families),
+        lead_(context.trace, work.loop()) {
+    sums_.time = context.time;
+  }
+
+  void add(const IdleGap& gap, std::span<const IdlePart> parts) {
+    std::array<IdleGroups::OfGpu, 2>& of_gpu = sums_.by_gpu[gap.gpu];
+    const Nanoseconds enqueued = gap.enqueued();
+    const ProcessId process = trace_.track_of(gap.next.lane).key.process;
+    const ThreadId thread = gap.launch.valid() ? trace_.track_of(gap.launch.lane).key.thread : kNone;
+    std::array<Nanoseconds, kIdleCauses> in_gap{};  // for recurring idle time
+    for (const IdlePart& part : parts) {
+      const auto cause = static_cast<std::size_t>(part.cause);
+      const Recurrence recurrence = loop_.recurrence(process, part.range.begin, enqueued);
+      of_gpu[static_cast<std::size_t>(recurrence)].causes[cause].add(part.range.length());
+      if (is_reading(gap, part)) {
+        sums_.reading += recurrence == Recurrence::kRecurring ? part.range.length() : 0;
+      } else if (recurrence == Recurrence::kRecurring) {
+        in_gap[cause] += part.range.length();
+        add_recurring(part, process, thread);
+      } else {
+        sums_.once.add(part.range.length());
+      }
+      Group& group = group_of(recurrence, gap, part);
+      add(group, gap, part.range);
+      if (part.cause == IdleCause::kCpuCode) samples_.count(thread, part.range, group.samples);
+    }
+    if (gap.launch.valid()) lay_to_waits(lead_, gap, in_gap, sums_);
+    for (std::size_t i = 0; i < kIdleCauses; ++i) {
+      if (in_gap[i] == 0) continue;
+      sums_.recurring[i].all.add(gap, in_gap[i]);
+      sums_.recurring[i].gpus[gap.gpu].add(gap, in_gap[i]);
+    }
+  }
+
+  // Returns everything that the parts determine. Nothing may be added afterwards.
+  [[nodiscard]] IdleGroups take() {
+    sums_.waiting_call = lead_.call();
+    for (const auto& [key, group] : groups_) {
+      sums_.groups.push_back(group);
+      if (group.recurrence == Recurrence::kOnce) continue;
+      samples::ChainCounts& all = sums_.recurring[static_cast<std::size_t>(group.cause)].samples;
+      for (const auto& [chain, count] : group.samples) all[chain] += count;
+    }
+    std::stable_sort(sums_.groups.begin(), sums_.groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
+    return std::move(sums_);
+  }
+
+ private:
+  void add_recurring(const IdlePart& part, ProcessId process, ThreadId thread) {
+    CauseInLoop& cause = sums_.recurring[static_cast<std::size_t>(part.cause)];
+    cause.calls[part.call] += part.range.length();
+    if (thread == kNone) return;
+    if (is_blocked(part.cause)) cause.still.add(thread, part.range);
+    const std::vector<FamilyId>& around = enclosing_.of(thread, part);
+    for (std::size_t depth = 0; depth < around.size(); ++depth) {
+      CauseInLoop::Within& within = cause.within[around[depth]];
+      within.time += part.range.length();
+      within.depth = std::max(within.depth, depth);
+    }
+    cause.phases[phase_of(around, loop_.family(process))] += part.range.length();
+  }
+
+  // Counters of kernels were read, as was asked for.
+  [[nodiscard]] bool is_reading(const IdleGap& gap, const IdlePart& part) const {
+    return part.cause == IdleCause::kOverhead && work_.with_readings().contains(gap.gpu);
+  }
+
+  // The next part of a cause is mostly in the same group as its previous one.
+  Group& group_of(Recurrence recurrence, const IdleGap& gap, const IdlePart& part) {
+    const bool is_reading = this->is_reading(gap, part);
+    const FamilyId family = families_.of(part.nvtx);
+    Group*& last = last_[static_cast<std::size_t>(part.cause)];
+    if (last != nullptr && last->recurrence == recurrence && last->family == family && last->call == part.call && last->is_reading == is_reading) return *last;
+    last = &groups_[{recurrence, part.cause, family, part.call, is_reading}];
+    last->recurrence = recurrence;
+    last->cause = part.cause;
+    last->family = family;
+    last->call = part.call;
+    last->is_reading = is_reading;
+    return *last;
+  }
+
+  static void add(Group& group, const IdleGap& gap, TimeRange part) {
+    ++group.parts;
+    group.total += part.length();
+    if (part.length() > group.longest) {
+      group.longest = part.length();
+      group.longest_gap = gap;
+    }
+    Group::OfGpu& of_gpu = group.by_gpu[gap.gpu];
+    ++of_gpu.parts;
+    of_gpu.total += part.length();
+    if (part.length() > of_gpu.longest) {
+      of_gpu.longest = part.length();
+      of_gpu.longest_gap_begin = gap.range.begin;
+    }
+  }
+
+  const Trace& trace_;
+  Families& families_;
+  const LoopWork& work_;
+  const Loop& loop_;
+  const samples::ThreadSamples samples_;
+  Enclosing enclosing_;
+  LostLead lead_;
+  IdleGroups sums_;
+  std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId, bool>, Group> groups_;
+  std::array<Group*, kIdleCauses> last_{};  // for each cause
+};
+
+// Adds the time of the loop on each GPU, and the idle time below the threshold.
+void add_spans(const LoopWork& work, const ShortGapsInLoop& short_gaps, IdleGroups& sums) {
+  for (const GpuIdle& gpu : sums.gpus) {
+    const TimeRange loop_time = work.of_gpu(gpu.gpu, gpu.extent);
+    sums.spans[gpu.gpu] = work.undisturbed_span(gpu.gpu, loop_time);
+    sums.span += sums.spans[gpu.gpu];
+    const CauseSum all{gpu.short_gaps, gpu.short_idle};
+    const ShortGaps in_loop = work.loop().known() ? short_gaps.of(gpu.gpu) : ShortGaps{all, all.total};
+    sums.short_idle += in_loop.undisturbed;
+    std::array<IdleGroups::OfGpu, 2>& of_gpu = sums.by_gpu[gpu.gpu];
+    of_gpu[static_cast<std::size_t>(Recurrence::kRecurring)].in_short_gaps = in_loop.all;
+    of_gpu[static_cast<std::size_t>(Recurrence::kOnce)].in_short_gaps = {all.parts - in_loop.all.parts, all.total - in_loop.all.total};
+  }
+}
 
 }  // namespace
 
@@ -115,96 +253,15 @@ void GapsOfCause::add(const IdleGap& gap, Nanoseconds part) {
 }
 
 IdleGroups group_idle(const RuleContext& context, Families& families, const LoopWork& work, Nanoseconds threshold) {
-  const Trace& trace = context.trace;
-  const Loop& loop = work.loop();
-  IdleGroups collected;
-  collected.time = context.time;
-  collected.are_counters_read = reads_counters(trace);
-  const samples::ThreadSamples samples(trace);
-  Enclosing enclosing(trace, families);
-  LostLead lead(trace, loop);
-  std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
-  std::array<Group*, kIdleCauses> last{};  // of each cause, the group of its last part: the next mostly is of the same
-  const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-    std::array<IdleGroups::OfGpu, 2>& of_gpu = collected.by_gpu[gap.gpu];
-    const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
-    const ProcessId process = trace.track_of(gap.next.lane).key.process;
-    const ThreadId thread = gap.launch.valid() ? trace.track_of(gap.launch.lane).key.thread : kNone;
-    std::array<Nanoseconds, kIdleCauses> in_gap{};  // of what recurs
-    for (const IdlePart& part : parts) {
-      const Recurrence recurrence = loop.recurrence(process, part.range.begin, enqueued);
-      of_gpu[static_cast<std::size_t>(recurrence)].causes[static_cast<std::size_t>(part.cause)].add(part.range.length());
-      if (recurrence == Recurrence::kOnce) {
-        if (part.cause != IdleCause::kOverhead || !collected.are_counters_read) collected.once.add(part.range.length());
-      } else {
-        CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(part.cause)];
-        in_gap[static_cast<std::size_t>(part.cause)] += part.range.length();
-        cause.calls[part.call] += part.range.length();
-        if (thread != kNone && is_blocked(part.cause)) cause.still.add(thread, part.range);
-        if (thread != kNone) {
-          const std::vector<FamilyId>& around = enclosing.of(thread, part);
-          for (std::size_t depth = 0; depth < around.size(); ++depth) {
-            CauseInLoop::Within& within = cause.within[around[depth]];
-            within.time += part.range.length();
-            within.depth = std::max(within.depth, depth);
-          }
-          cause.phases[phase_of(around, loop.family())] += part.range.length();
-        }
-      }
-      const FamilyId family = families.of(part.nvtx);
-      Group*& same = last[static_cast<std::size_t>(part.cause)];
-      if (same == nullptr || same->recurrence != recurrence || same->family != family || same->call != part.call)
-        same = &groups[{recurrence, part.cause, family, part.call}];
-      Group& group = *same;
-      group.recurrence = recurrence;
-      group.cause = part.cause;
-      group.family = family;
-      group.call = part.call;
-      ++group.parts;
-      group.total += part.range.length();
-      if (part.cause == IdleCause::kCpuCode) samples.count(thread, part.range, group.samples);
-      if (part.range.length() > group.longest) {
-        group.longest = part.range.length();
-        group.longest_gap = gap;
-      }
-      Group::OfGpu& of_this_gpu = group.by_gpu[gap.gpu];
-      ++of_this_gpu.parts;
-      of_this_gpu.total += part.range.length();
-      if (part.range.length() > of_this_gpu.longest) {
-        of_this_gpu.longest = part.range.length();
-        of_this_gpu.longest_gap_begin = gap.range.begin;
-      }
-    }
-    if (gap.launch.valid()) lay_to_waits(lead, gap, in_gap, collected);
-    for (std::size_t i = 0; i < kIdleCauses; ++i) {
-      if (in_gap[i] == 0) continue;
-      collected.recurring[i].all.add(gap, in_gap[i]);
-      collected.recurring[i].gpus[gap.gpu].add(gap, in_gap[i]);
-    }
-  };
-  ShortGapsInLoop short_gaps(trace, work, threshold);
+  Grouping grouping(context, families, work);
+  ShortGapsInLoop short_gaps(context.trace, work, threshold);
   OperationVisitor* const beside = &short_gaps;
-  collected.gpus = visit_idle(context, threshold, add, {&beside, loop.known() ? std::size_t{1} : 0});
-  collected.waiting_call = lead.call();
-  for (const GpuIdle& gpu : collected.gpus) {
-    const TimeRange loop_time = work.of_gpu(gpu.gpu, gpu.extent);
-    collected.spans[gpu.gpu] = work.undisturbed_span(gpu.gpu, loop_time);
-    collected.span += collected.spans[gpu.gpu];
-    const CauseSum all{gpu.short_gaps, gpu.short_idle};
-    const ShortGaps in_loop = loop.known() ? short_gaps.of(gpu.gpu) : ShortGaps{all, all.total};
-    collected.short_idle += in_loop.undisturbed;
-    std::array<IdleGroups::OfGpu, 2>& of_gpu = collected.by_gpu[gpu.gpu];
-    of_gpu[static_cast<std::size_t>(Recurrence::kRecurring)].in_short_gaps = in_loop.all;
-    of_gpu[static_cast<std::size_t>(Recurrence::kOnce)].in_short_gaps = {all.parts - in_loop.all.parts, all.total - in_loop.all.total};
-  }
-  for (const auto& [key, group] : groups) {
-    collected.groups.push_back(group);
-    if (group.recurrence == Recurrence::kOnce) continue;
-    samples::ChainCounts& all = collected.recurring[static_cast<std::size_t>(group.cause)].samples;
-    for (const auto& [chain, count] : group.samples) all[chain] += count;
-  }
-  std::stable_sort(collected.groups.begin(), collected.groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
-  return collected;
+  std::vector<GpuIdle> gpus = visit_idle(context, threshold, [&grouping](const IdleGap& gap, std::span<const IdlePart> parts) { grouping.add(gap, parts); },
+                                         {&beside, work.loop().known() ? std::size_t{1} : 0});
+  IdleGroups sums = grouping.take();
+  sums.gpus = std::move(gpus);
+  add_spans(work, short_gaps, sums);
+  return sums;
 }
 
 }  // namespace lanescope::analysis

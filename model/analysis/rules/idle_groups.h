@@ -1,4 +1,4 @@
-// Idle time in groups: what has a cause, an NVTX range and a call in common, in the program's loop or outside of it.
+// Idle time in groups: with the same cause, NVTX range and call, in the program's loop or outside of it.
 #pragma once
 
 #include <array>
@@ -15,24 +15,25 @@
 
 namespace lanescope::analysis {
 
-// Idle time that has a cause, a range and a call in common, in the loop or outside of it.
+// Idle time with the same cause, range and call, in the loop or outside of it.
 struct Group {
   Recurrence recurrence = Recurrence::kRecurring;
   IdleCause cause = IdleCause::kUnknown;
   FamilyId family = 0;
   NameId call = 0;
+  bool is_reading = false;  // counters of kernels were read, as was asked for
   std::uint64_t parts = 0;
   Nanoseconds total = 0;
   Nanoseconds longest = 0;
   IdleGap longest_gap;           // the gap with the longest part
-  samples::ChainCounts samples;  // of CPU code: what its threads were seen to run
+  samples::ChainCounts samples;  // of CPU code: samples of what its threads ran
   struct OfGpu {
     std::uint64_t parts = 0;
     Nanoseconds total = 0;
     Nanoseconds longest = 0;
     Nanoseconds longest_gap_begin = 0;
   };
-  std::map<GpuId, OfGpu> by_gpu;  // all but the samples
+  std::map<GpuId, OfGpu> by_gpu;  // everything except the samples
 };
 
 struct CauseSum {
@@ -44,12 +45,12 @@ struct CauseSum {
   }
 };
 
-// Gaps that one cause has a part of, and its part in them.
+// Gaps in which one cause has a part, and its part of them.
 struct GapsOfCause {
   std::uint64_t gaps = 0;
   Nanoseconds total = 0;
-  Nanoseconds in_short_gaps = 0;  // of gaps of at most kShortGap
-  Nanoseconds longest = 0;        // in the gap that has most of it...
+  Nanoseconds in_short_gaps = 0;  // part in gaps of at most kShortGap
+  Nanoseconds longest = 0;        // in the gap with the longest part...
   IdleGap longest_gap;            // ...and that gap
   void add(const IdleGap& gap, Nanoseconds part);
 };
@@ -61,45 +62,43 @@ struct CauseInLoop {
   std::map<NameId, Nanoseconds> calls;
   struct Within {
     Nanoseconds time = 0;
-    std::size_t depth = 0;  // how many ranges were around one of these at most
+    std::size_t depth = 0;  // the largest number of ranges around one of these
   };
-  std::map<FamilyId, Within> within;       // its time in ranges of a family, whatever lies between
+  std::map<FamilyId, Within> within;       // its time in ranges of a family, whatever ranges lie between
   std::map<FamilyId, Nanoseconds> phases;  // its time by the outermost range inside the loop's: these do not overlap
-  samples::ChainCounts samples;            // of CPU code: what its threads were seen to run
-  Nanoseconds behind_waits = 0;            // of CPU code and launches in short gaps: what is due to waits of the same threads (lost_lead.h)
-  StillTimes still;                        // of threads that were blocked: when
+  samples::ChainCounts samples;            // of CPU code: samples of what its threads ran
+  Nanoseconds behind_waits = 0;            // for CPU code and launches in short gaps: the part that is due to waits of the same threads (lost_lead.h)
+  StillTimes still;                        // the times at which threads were blocked
 };
 
 struct IdleGroups {
   std::vector<GpuIdle> gpus;
-  std::map<GpuId, Nanoseconds> spans;  // time of each that belongs to the loop, less what reading counters of kernels took, and iterations that it disturbed
+  std::map<GpuId, Nanoseconds> spans;  // time of each GPU that belongs to the loop, without reading counters of kernels, and without disturbed iterations
   std::vector<Group> groups;           // by time, the largest first
   // Idle time of a GPU in the loop, or outside of it.
   struct OfGpu {
     std::array<CauseSum, kIdleCauses> causes;
-    CauseSum in_short_gaps;  // below the threshold, whatever their cause
+    CauseSum in_short_gaps;  // below the threshold, of any cause
   };
-  std::map<GpuId, std::array<OfGpu, 2>> by_gpu;  // by recurrence
-  std::array<CauseInLoop, kIdleCauses> recurring{};
-  NameId waiting_call = 0;       // that most of what lies behind waits is due to; 0 where nothing is
-  CauseSum once;                 // outside of the loop, without reading counters of kernels
-  TimeRange time = kWholeTrace;  // that counts
-  bool are_counters_read = false;
-  Nanoseconds span = 0;        // of all GPUs together
-  Nanoseconds short_idle = 0;  // of it, in gaps below the threshold, of the loop without disturbed iterations
+  std::map<GpuId, std::array<OfGpu, 2>> by_gpu;      // by recurrence
+  std::array<CauseInLoop, kIdleCauses> recurring{};  // without reading counters of kernels
+  NameId waiting_call = 0;                           // the call to which most of the time after waits is due; 0 if there is none
+  CauseSum once;                                     // outside of the loop, without reading counters of kernels
+  TimeRange time = kWholeTrace;                      // that counts
+  Nanoseconds reading = 0;                           // in the loop, for reading counters of kernels
+  Nanoseconds span = 0;                              // sum over all GPUs
+  Nanoseconds short_idle = 0;                        // the part of the span in gaps below the threshold, in the loop without disturbed iterations
   [[nodiscard]] Nanoseconds idle() const {
     Nanoseconds sum = 0;
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;
     return sum;
   }
-  // In the loop, without reading counters of kernels.
+  // In the loop, without the time for reading counters of kernels.
   [[nodiscard]] Nanoseconds recurring_idle() const {
     Nanoseconds sum = 0;
     for (const CauseInLoop& cause : recurring) sum += cause.all.total;
-    return sum - reading();
+    return sum;
   }
-  // In the loop, what went into reading counters of kernels.
-  [[nodiscard]] Nanoseconds reading() const noexcept { return are_counters_read ? recurring[static_cast<std::size_t>(IdleCause::kOverhead)].all.total : 0; }
 };
 
 // Groups the idle time of gaps of `threshold` or longer. O(n log n).

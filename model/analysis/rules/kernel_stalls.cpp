@@ -1,4 +1,4 @@
-// What the warps of the kernels that cost most wait for, and where.
+// What the warps of the most expensive kernels wait for, and where.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -6,8 +6,10 @@
 #include <optional>
 #include <tuple>
 
+#include "../collectors.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "idle/gpu_operations.h"
 #include "loop/loop_work.h"
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/instructions/pc_statistics.h"
@@ -30,28 +32,91 @@ struct Launches {
 };
 using LaunchesByName = std::map<std::tuple<GpuId, ProcessId, NameId>, Launches>;
 
-// What is of the loop, or all of the time: launches, and what was sampled of them.
-struct Part {
+// Sums of launches in the loop, or in all of the time.
+struct LaunchSums {
   std::map<GpuId, Nanoseconds> all;  // time of all kernels
-  LaunchesByName launches;
+  LaunchesByName by_name;
+};
+
+// Both sums, by recurrence. Each process's kernels belong to its own loop.
+class KernelLaunches : public OperationVisitor {
+ public:
+  KernelLaunches(const RuleContext& context, const SharedCollectors::Key&)
+      : trace_(context.trace), end_(context.time.end), work_(loop_work(context)), order_(trace_.lanes().size()) {
+    std::uint32_t next = 0;
+    for (const Track& track : trace_.tracks())
+      for (const LaneId lane : track.lanes) order_[lane] = next++;
+  }
+  [[nodiscard]] const LaunchSums& of(Recurrence recurrence) const { return launches_[static_cast<std::size_t>(recurrence)]; }
+
+  void begin(GpuId gpu) override {
+    gpu_ = gpu;
+    last_ = {};
+  }
+  void visit(std::span<const GpuOperation> operations) override {
+    for (const GpuOperation& operation : operations) {
+      if (operation.kind != TrackKind::kKernels) continue;
+      add(operation, Recurrence::kOnce);
+      if (work_.has(operation)) add(operation, Recurrence::kRecurring);
+    }
+  }
+  void end() override {}
+
+ private:
+  void add(const GpuOperation& operation, Recurrence recurrence) {
+    const EventRef kernel = operation.event;
+    const bool is_cut = operation.range.end == end_;  // an operation counts if it starts in the time, and may last longer
+    const Nanoseconds duration = is_cut ? trace_.lane(kernel.lane).duration(kernel.index) : operation.range.length();
+    LaunchSums& launches = launches_[static_cast<std::size_t>(recurrence)];
+    launches.all[gpu_] += duration;
+    Last& last = last_[static_cast<std::size_t>(recurrence)];
+    if (last.launches == nullptr || last.process != operation.process || last.name != operation.name)
+      last = {operation.process, operation.name, &launches.by_name[{gpu_, operation.process, operation.name}]};
+    Launches& of_name = *last.launches;
+    of_name.total += duration;
+    ++of_name.count;
+    if (duration < of_name.longest_duration || (duration == of_name.longest_duration && !is_before(kernel, of_name.longest))) return;
+    of_name.longest_duration = duration;
+    of_name.longest = kernel;
+  }
+  // Of launches with the same length, the first of the first lane is shown.
+  [[nodiscard]] bool is_before(EventRef a, EventRef b) const { return std::pair(order_[a.lane], a.index) < std::pair(order_[b.lane], b.index); }
+
+  const Trace& trace_;
+  const Nanoseconds end_;
+  const LoopWork& work_;
+  std::vector<std::uint32_t> order_;  // of lanes, by their tracks
+  GpuId gpu_ = kNone;                 // the current GPU
+  struct Last {
+    ProcessId process = kNone;
+    NameId name = 0;
+    Launches* launches = nullptr;
+  };
+  std::array<Last, 2> last_;  // kernels often follow others of the same name
+  std::array<LaunchSums, 2> launches_;
+};
+
+// Data of the loop, or of all of the time: launches, and the samples in them.
+struct Part {
+  const LaunchSums* launches = nullptr;
   std::vector<StallSum> sums;
   std::vector<kernels::AllLaunches> of_measured;  // of their kinds
 };
 
-// Each process's kernels belong to its own loop.
 class Parts {
  public:
   explicit Parts(const RuleContext& context) : context_(context), work_(loop_work(context)), recorded_(kernels::recorded_metrics(context.trace, context.time)) {
-    add_launches();
+    const auto& collected = context.collectors->of<KernelLaunches>(context);
     for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
       Part& part = of(recurrence);
+      part.launches = &collected.of(recurrence);
       if (recurrence == Recurrence::kOnce && !work_.loop().known()) continue;
       part.sums = sum_by(SumBy::kKernel, recurrence);
       part.of_measured = kernels::launches_that_count(context.trace, recorded_.measurements, [&](EventRef kernel) { return is_of(recurrence, kernel); });
     }
   }
 
-  // Of what recurs, that of the loop, where one is known; of what is paid once, all of the time.
+  // For recurring costs the part of the loop, if one is known; for costs that are paid once all of the time.
   [[nodiscard]] const Part& of(Recurrence recurrence) const { return parts_[static_cast<std::size_t>(recurrence)]; }
   [[nodiscard]] std::vector<StallSum> sum_by(SumBy by, Recurrence recurrence) const {
     return kernels::sum_stalls(context_.trace, by, [&](ProcessId process) -> std::optional<TimeRange> {
@@ -60,7 +125,7 @@ class Parts {
     });
   }
 
-  // How far a kernel of the name uses what it uses most, by counters of its costliest shape; none where none were read.
+  // How much a kernel of this name uses the unit that it uses most, by counters of its most expensive shape; nothing if no counters were read.
   [[nodiscard]] std::optional<double> most_used(Recurrence recurrence, GpuId gpu, ProcessId process, NameId kernel) const {
     const std::vector<kernels::AllLaunches>& launches = of(recurrence).of_measured;
     std::optional<std::size_t> costliest;
@@ -80,30 +145,6 @@ class Parts {
     return context_.time.contains(context_.trace.lane(kernel.lane).start(kernel.index)) && (recurrence == Recurrence::kOnce || work_.has(kernel));
   }
 
-  void add_launches() {
-    for (const Track& track : context_.trace.tracks()) {
-      if (track.key.kind != TrackKind::kKernels) continue;
-      for (const LaneId id : track.lanes)
-        for (EventIndex i = 0; i < context_.trace.lane(id).size(); ++i) {
-          if (context_.stop.stop_requested()) return;
-          for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce})
-            if (is_of(recurrence, {id, i})) add(track.key, {id, i}, of(recurrence));
-        }
-    }
-  }
-
-  void add(const TrackKey& key, EventRef kernel, Part& part) const {
-    const Lane& lane = context_.trace.lane(kernel.lane);
-    const Nanoseconds duration = lane.duration(kernel.index);
-    part.all[key.gpu] += duration;
-    Launches& of_name = part.launches[{key.gpu, key.process, lane.name(kernel.index)}];
-    of_name.total += duration;
-    ++of_name.count;
-    if (duration <= of_name.longest_duration) return;
-    of_name.longest_duration = duration;
-    of_name.longest = kernel;
-  }
-
   const RuleContext& context_;
   const LoopWork& work_;
   const kernels::RecordedMetrics recorded_;
@@ -116,7 +157,7 @@ struct Candidate {
   const StallCount* stall = nullptr;
   Launches launches;
   double gain = 0;           // share of the kernel's time, at most
-  bool is_measured = false;  // by counters, too, which say that no unit is used well
+  bool is_measured = false;  // by counters, too, and they say that no unit is used well
   [[nodiscard]] Nanoseconds winnable() const { return static_cast<Nanoseconds>(gain * static_cast<double>(launches.total)); }
 };
 
@@ -127,7 +168,7 @@ std::string share_text(double share) {
 }
 double share_of(std::uint64_t part, std::uint64_t whole) { return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); }
 
-// The line of the kernel that holds most samples of this reason; null where no lines are known.
+// The line of the kernel with most samples of this reason; null if no lines are known.
 const StallSum* hottest_line(const std::vector<StallSum>& lines, const Candidate& candidate) {
   const StallSum* hottest = nullptr;
   std::uint64_t most = 0;
@@ -216,6 +257,10 @@ stats::Table table_of(const Trace& trace, const std::vector<Candidate>& candidat
 
 }  // namespace
 
+void collect_kernel_stalls(const RuleContext& context, const RuleArguments&) {
+  if (!context.trace.kernel_records().windows.empty()) context.collectors->want<KernelLaunches>(context);
+}
+
 Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   RuleAnswer answer;
@@ -224,21 +269,21 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
     return answer;
   }
   const Parts parts(context);
-  const LaunchesByName& of_loop = parts.of(Recurrence::kRecurring).launches;
+  const LaunchesByName& of_loop = parts.of(Recurrence::kRecurring).launches->by_name;
   std::vector<Candidate> candidates;
   for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
     const Part& part = parts.of(recurrence);
     for (const StallSum& sum : part.sums) {
       const std::tuple kernel(sum.gpu, sum.process, sum.kernel);
       if (recurrence == Recurrence::kOnce && of_loop.contains(kernel)) continue;
-      const auto of_name = part.launches.find(kernel);
+      const auto of_name = part.launches->by_name.find(kernel);
       const StallCount* const stall = sum.decisive();
-      if (of_name == part.launches.end() || stall == nullptr || sum.samples < static_cast<std::uint64_t>(arguments.integer("samples"))) continue;
-      // As Nsight Compute bounds it (CPIStall): by the issue slots that stay empty, and by the reason's share of the warps' time.
+      if (of_name == part.launches->by_name.end() || stall == nullptr || sum.samples < static_cast<std::uint64_t>(arguments.integer("samples"))) continue;
+      // The bound of Nsight Compute (CPIStall): the issue slots that stay empty, and the reason's share of the warps' time.
       const double empty_slots = share_of(sum.not_issued, sum.samples);
       const double share = share_of(stall->samples, sum.samples);
       if (1 - empty_slots > arguments.real("issued") / 100 || share < arguments.real("stalled") / 100) continue;
-      // Where a unit is used well, waiting for it is the consequence and not the cause, as in what counters say of a kernel.
+      // If a unit is used well, waiting for it is the consequence and not the cause, as in what counters say of a kernel.
       constexpr double kUsedWell = 0.6;  // of its peak
       const std::optional<double> used = parts.most_used(recurrence, sum.gpu, sum.process, sum.kernel);
       if (used && *used >= kUsedWell) continue;
@@ -248,7 +293,7 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
   std::array<std::optional<std::vector<StallSum>>, 2> lines;  // by recurrence
   for (const Candidate& candidate : candidates) {
-    if (percent_of(candidate.winnable(), parts.of(candidate.recurrence).all.at(candidate.sum->gpu)) < arguments.real("share")) continue;
+    if (percent_of(candidate.winnable(), parts.of(candidate.recurrence).launches->all.at(candidate.sum->gpu)) < arguments.real("share")) continue;
     auto& of_part = lines[static_cast<std::size_t>(candidate.recurrence)];
     if (!of_part) of_part = parts.sum_by(SumBy::kLine, candidate.recurrence);
     answer.findings.push_back(finding_of(trace, candidate, hottest_line(*of_part, candidate)));

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "../diff/mean_change.h"
@@ -16,17 +17,17 @@ namespace lanescope::analysis {
 namespace {
 
 constexpr std::size_t kPermutations = 9'999, kLeastPermutations = 199;
-constexpr std::size_t kMostMoved = 20'000'000;  // times, by all permutations of one test
+constexpr std::size_t kMostMoved = 20'000'000;  // times that are moved by all permutations of one test together
 
-constexpr double kNotAlike = 2;            // standard errors of a correlation: more is no chance
-constexpr std::size_t kCorrelations = 20;  // of stretches that follow each other, from 0 to kMostAlikeStretches, that are weighed
+constexpr double kNotAlike = 2;            // standard errors of a correlation: more is beyond chance
+constexpr std::size_t kCorrelations = 20;  // number of correlations of successive stretches, from 0 to kMostAlikeStretches, that are weighed
 constexpr double kMostAlikeStretches = 0.99;
-constexpr double kSeldomAlike = 0.5;  // beforehand, a correlation is as likely as its distance from 1 to this power
+constexpr double kSeldomAlike = 0.5;  // prior: a correlation is as likely as its distance from 1 to this power
 
-// What some ranks have in each stretch of steps, in order.
+// The times of some ranks in each stretch of steps, in order.
 struct Stretches {
   std::size_t ranks = 0;
-  std::vector<double> times;  // of a stretch, one a rank
+  std::vector<double> times;  // those of a stretch, one a rank, followed by those of the next
   [[nodiscard]] std::size_t size() const noexcept { return times.size() / ranks; }
   [[nodiscard]] std::span<double> at(std::size_t stretch) noexcept { return std::span(times).subspan(stretch * ranks, ranks); }
   [[nodiscard]] std::span<const double> at(std::size_t stretch) const noexcept { return std::span(times).subspan(stretch * ranks, ranks); }
@@ -41,7 +42,7 @@ double mean_over_ranks(std::span<const double> values) noexcept {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// How each differs from the mean of all ranks in its stretch, without what it differs by in all of them on average.
+// The difference of each time from the mean of all ranks in its stretch, minus the rank's average difference over all stretches.
 Stretches residuals_of(const Stretches& all) {
   Stretches residuals = all;
   for (std::size_t stretch = 0; stretch < all.size(); ++stretch) {
@@ -53,7 +54,7 @@ Stretches residuals_of(const Stretches& all) {
   return residuals;
 }
 
-// The sum of the products of what lies a lag apart; of stretches from the first on, and so many fewer than all.
+// The sum of products of residuals that are a lag apart, without the `first` stretches at the start and the `last` ones at the end.
 double products_at_lag(const Stretches& residuals, std::size_t lag, std::size_t first = 0, std::size_t last = 0) noexcept {
   const std::size_t begin = first * residuals.ranks, end = residuals.times.size() - (lag + last) * residuals.ranks;
   double sum = 0;
@@ -61,14 +62,14 @@ double products_at_lag(const Stretches& residuals, std::size_t lag, std::size_t 
   return sum;
 }
 
-// How many stretches it takes for one order of the ranks in a hundred to be the same in all.
+// The number of stretches for which the probability that one order of the ranks is the same in all is at most one in a hundred.
 std::size_t least_stretches(std::size_t ranks) noexcept {
   constexpr std::size_t kLeast = 5;
   return std::max(kLeast, 1 + static_cast<std::size_t>(std::ceil(std::log(100.0) / std::log(static_cast<double>(ranks)))));
 }
 
-// For how many steps what ranks have stays alike: up to the first lag at which it correlates no more than by chance, and no more than leave enough stretches
-// to tell. What the means of few steps take off the correlation is made good.
+// The number of steps for which the times of ranks stay alike: up to the first lag at which they correlate no more than by chance, and at most so that
+// enough stretches are left to tell. The bias from the means of few steps is corrected.
 std::size_t steps_alike(const Stretches& steps) {
   const Stretches residuals = residuals_of(steps);
   const auto n = static_cast<double>(steps.size());
@@ -80,7 +81,7 @@ std::size_t steps_alike(const Stretches& steps) {
   return lag;
 }
 
-// So many steps each, and some longer where the number of steps is no multiple of that.
+// Stretches of this many steps each; some are longer if the number of steps is not a multiple.
 Stretches stretches_of(const Stretches& steps, std::size_t length) {
   const std::size_t count = steps.size() / length;
   Stretches stretches{steps.ranks, std::vector<double>(count * steps.ranks)};
@@ -90,8 +91,9 @@ Stretches stretches_of(const Stretches& steps, std::size_t length) {
   return stretches;
 }
 
-// How likely the means of ranks would differ as much by what stretches of each differ by: Fisher's F. How alike stretches are that follow each other, few do
-// not tell: the probabilities for several correlations are averaged, each weighed by its residual likelihood, as in MeanChange, and by how common it is.
+// The probability that the means of ranks differ as much as they do, given the differences between the stretches of each rank: Fisher's F. Few
+// stretches do not tell how alike successive stretches are. So the probabilities for several correlations are averaged, each weighed by its residual
+// likelihood, as in MeanChange, and by how common it is.
 double probability_of_variances(const Stretches& stretches) {
   const Stretches residuals = residuals_of(stretches);
   const auto n = static_cast<double>(stretches.size()), ranks = static_cast<double>(stretches.ranks);
@@ -121,10 +123,10 @@ double probability_of_variances(const Stretches& stretches) {
   return sum / weights;
 }
 
-// By how much totals spread.
+// A measure of how much totals spread.
 double sum_of_squares(std::span<const double> totals) noexcept { return std::inner_product(totals.begin(), totals.end(), totals.begin(), 0.0); }
 
-// How likely the totals of ranks would spread as much if they were exchanged in each stretch.
+// The probability that the totals of ranks spread as much if their times are exchanged within each stretch.
 double probability_of_exchanges(Stretches stretches) {
   constexpr double kRounding = 1 - 1e-9;  // exchanged times are summed in another order
   const double seen = kRounding * sum_of_squares(stretches.totals());
@@ -144,7 +146,7 @@ double probability_of_exchanges(Stretches stretches) {
   return static_cast<double>(1 + as_much) / static_cast<double>(1 + permutations);
 }
 
-// Whether what these ranks have would differ as much by chance more seldom than `level` says.
+// True if the probability that these ranks differ as much by chance is at most `level`.
 bool differ_beyond_chance(const TimeBySteps& time, std::span<const std::size_t> ranks, double level) {
   Stretches steps{ranks.size(), {}};
   for (std::size_t step = 0; step < time.steps(); ++step)
@@ -154,22 +156,26 @@ bool differ_beyond_chance(const TimeBySteps& time, std::span<const std::size_t> 
   return stretches.size() > 1 && probability_of_variances(stretches) <= level && probability_of_exchanges(std::move(stretches)) <= level;
 }
 
-// Of each process, and how many the one with most has.
+// The iterations of each process of a program, and the largest number of any process.
 struct IterationTimes {
   std::map<ProcessId, std::vector<TimeRange>> of_process;
   std::size_t most = 0;
 };
-IterationTimes times_of(const Trace& trace, const LoopWork& work) {
+IterationTimes times_of(const Trace& trace, const LoopWork& work, const RanksOfProgram& program) {
   IterationTimes times;
-  for (const IterationSeries& series : work.iterations())
+  std::set<ProcessId> processes;
+  for (const std::size_t rank : program.ranks) processes.insert(work.of_ranks()[rank].process);
+  for (const IterationSeries& series : work.iterations()) {
+    if (!processes.contains(series.process)) continue;
     if (const auto [known, is_new] = times.of_process.try_emplace(series.process); is_new) {
       known->second = iteration_times(trace, series);
       times.most = std::max(times.most, known->second.size());
     }
+  }
   return times;
 }
 
-// In which of so many steps an iteration lies.
+// The step, out of `steps`, that contains an iteration.
 std::size_t step_of(std::size_t iteration, std::size_t iterations, std::size_t steps) noexcept { return iteration * steps / iterations; }
 
 }  // namespace
@@ -180,12 +186,12 @@ Nanoseconds TimeBySteps::of(std::size_t rank) const noexcept {
   return sum;
 }
 
-TimeBySteps waiting_by_steps(const Trace& trace, const LoopWork& work, std::span<const std::size_t> ranks) {
-  const IterationTimes iterations = times_of(trace, work);
-  std::vector<std::size_t> places(work.of_ranks().size(), ranks.size());
+TimeBySteps waiting_by_steps(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, std::span<const std::size_t> ranks) {
+  const IterationTimes iterations = times_of(trace, work, program);
+  std::vector<std::size_t> places(program.ranks.size(), ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) places[ranks[i]] = i;
   TimeRange all{std::numeric_limits<Nanoseconds>::max(), std::numeric_limits<Nanoseconds>::min()};
-  const std::vector<KernelWait>& kernels = work.rank_waits().kernels;
+  const std::vector<KernelWait>& kernels = program.waits.kernels;
   const auto begin_of = [&](const KernelWait& wait) { return trace.lane(wait.kernel.lane).start(wait.kernel.index); };
   for (const KernelWait& wait : kernels) all = {std::min(all.begin, begin_of(wait)), std::max(all.end, begin_of(wait) + 1)};
   const std::size_t steps = iterations.most == 0 ? kSlices : std::min(iterations.most, kMostSteps);
@@ -207,14 +213,14 @@ TimeBySteps waiting_by_steps(const Trace& trace, const LoopWork& work, std::span
   return waiting;
 }
 
-TimeBySteps computing_by_steps(const Trace& trace, const LoopWork& work, std::span<const std::size_t> ranks) {
-  const IterationTimes iterations = times_of(trace, work);
+TimeBySteps computing_by_steps(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, std::span<const std::size_t> ranks) {
+  const IterationTimes iterations = times_of(trace, work, program);
   const std::size_t steps = std::min(iterations.most, kMostSteps);
   TimeBySteps computing{ranks.size(), std::vector<Nanoseconds>(steps * ranks.size())};
   const GpuTracks tracks(trace);
   NameMemo<bool> communicates(trace, is_communication_name);
   for (std::size_t place = 0; place < ranks.size(); ++place) {
-    const RankWork& rank = work.of_ranks()[ranks[place]];
+    const RankWork& rank = work.of_ranks()[program.ranks[ranks[place]]];
     const auto times = iterations.of_process.find(rank.process);
     if (times == iterations.of_process.end()) continue;
     ComputedTime computed(trace, tracks.of(rank.gpu, rank.process), communicates);

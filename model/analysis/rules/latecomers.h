@@ -1,4 +1,4 @@
-// Which ranks keep the others waiting, where that is no chance: internal to rules.
+// Ranks that keep the others waiting beyond chance: internal to rules.
 #pragma once
 
 #include <cstddef>
@@ -10,28 +10,29 @@
 
 namespace lanescope::analysis {
 
-// What each rank has in each step: waiting of the others that began with it, or computation.
+// A time of each rank in each step: the waiting of other ranks that originated from it, or its computation.
 struct TimeBySteps {
   std::size_t ranks = 0;
-  std::vector<Nanoseconds> times;  // of a step, one a rank, and then of the next
+  std::vector<Nanoseconds> times;  // those of a step, one a rank, followed by those of the next step
   [[nodiscard]] std::size_t steps() const noexcept { return ranks == 0 ? 0 : times.size() / ranks; }
-  [[nodiscard]] Nanoseconds of(std::size_t rank) const noexcept;  // in all. O(steps)
+  [[nodiscard]] Nanoseconds of(std::size_t rank) const noexcept;  // sum over all steps. O(steps)
 };
 
-// Of these ranks of the loop's work, by their numbers there. Steps are those of the loop, as many together as kMostSteps allows; where none are marked, slices
-// of time.
+// For these ranks of a program, by their positions in it. Steps are those of its loop, put together so that there are at most kMostSteps; if none
+// are marked, slices of time.
 inline constexpr std::size_t kMostSteps = 50;
 inline constexpr std::size_t kSlices = 20;
-[[nodiscard]] TimeBySteps waiting_by_steps(const Trace& trace, const LoopWork& work, std::span<const std::size_t> ranks);
+[[nodiscard]] TimeBySteps waiting_by_steps(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, std::span<const std::size_t> ranks);
 
-// How long their GPUs computed; nothing where no steps are marked. O(GPU work).
-[[nodiscard]] TimeBySteps computing_by_steps(const Trace& trace, const LoopWork& work, std::span<const std::size_t> ranks);
+// How long their GPUs computed; empty if no steps are marked. O(GPU work).
+[[nodiscard]] TimeBySteps computing_by_steps(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, std::span<const std::size_t> ranks);
 
-// The ranks that have more than they would by chance: those above the largest gap between what one has and the next, then the same among the rest. Chance may
-// last for several steps, in which the same rank has most; so steps are put together in stretches for as long as they are alike, and as enough stretches are
-// left to tell. Ranks stand out at `level` where their totals would spread as much neither if in each stretch what one rank has had been another's (a
-// permutation test), nor by what the stretches of each differ by (analysis of variance): of equal ranks, however much their work varies, any is named about as
-// often as that. None where there are too few stretches to tell: of two ranks eight, of four five. At most kMostLatecomers, the one with most first. The same
+// The ranks that have more time than by chance: those above the largest gap between the time of a rank and that of the next, then the same among the
+// rest. A chance influence may last for several steps, in which the same rank has most. So steps are combined into stretches, for as long as they are
+// alike, and as long as enough stretches are left to tell. Ranks stand out at `level` if both tests say that a spread of their totals as large as this
+// is unlikely: exchanging the times of ranks within each stretch (a permutation test), and the differences between the stretches of each rank (analysis
+// of variance). So among equal ranks, however much their work varies, any is named about as often as `level` says. Empty if there are too few stretches
+// to tell: two ranks need eight, four ranks five. At most kMostLatecomers, the one with most time first. The result is the same each time.
 // answer each time.
 inline constexpr std::size_t kMostLatecomers = 8;
 [[nodiscard]] std::vector<std::size_t> ranks_that_stand_out(const TimeBySteps& time, double level = 0.01);

@@ -1,4 +1,4 @@
-// small_kernels and staircase: the GPU is faster than the CPU launches.
+// small_kernels and staircase: the GPU works faster than the CPU launches.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -20,17 +20,17 @@
 namespace lanescope::analysis {
 namespace {
 
-// Between nodes of a CUDA graph the GPU takes about this long; what a gap holds beyond it can be won.
+// Between nodes of a CUDA graph the GPU needs about this long; the rest of a gap can be won.
 constexpr Nanoseconds kGraphNodeGap = 1'000;
 
-// Operations of a GPU that follow each other.
+// Consecutive operations of a GPU.
 struct Stretch {
   GpuId gpu = kNone;
   TimeRange range;
   std::uint64_t operations = 0;
   Nanoseconds busy = 0;
-  Nanoseconds idle = 0;  // of any cause, where the rule tells causes apart
-  Nanoseconds won = 0;   // what the rule counts as winnable
+  Nanoseconds idle = 0;  // of any cause, if the rule distinguishes causes
+  Nanoseconds won = 0;   // the time that the rule counts as winnable
   EventRef first;
   std::uint64_t of_graphs = 0;  // operations that a CUDA graph launched
 };
@@ -38,7 +38,7 @@ struct Stretch {
 struct KernelSum {
   std::uint64_t count = 0;
   Nanoseconds busy = 0;
-  Nanoseconds gaps = 0;  // behind its predecessors
+  Nanoseconds gaps = 0;  // in front of these kernels
 };
 
 Nanoseconds work_span(const std::vector<Stretch>& stretches, Nanoseconds Stretch::*member) {
@@ -53,18 +53,29 @@ std::uint64_t operations_of(const std::vector<Stretch>& stretches) {
   return sum;
 }
 
-// Whether an operation is the loop's, and is not of an iteration in which counters were read: the gaps in front of those are no program's own.
+// True if an operation belongs to the loop, and not to an iteration in which counters were read: gaps in such iterations are not due to the program.
 bool is_undisturbed(const LoopWork& work, const GpuOperation& operation) {
   return work.has(operation) && !work.is_disturbed(operation.process, operation.range.begin);
 }
 
+// The time in which a GPU worked, as far as it counts.
+struct LoopOfGpu {
+  GpuId gpu = kNone;
+  TimeRange time;
+};
+Nanoseconds undisturbed_span(const LoopWork& work, const std::vector<LoopOfGpu>& loops) {
+  Nanoseconds span = 0;
+  for (const LoopOfGpu& loop : loops) span += work.undisturbed_span(loop.gpu, loop.time);
+  return span;
+}
+
 struct SmallKernelOptions {
-  Nanoseconds longest = 0;  // kernels up to this long are small
-  Nanoseconds gap = 0;      // and belong to a stretch while gaps are no longer than this
-  std::uint64_t least = 0;  // kernels in a stretch
+  Nanoseconds longest = 0;  // kernels of up to this length are small
+  Nanoseconds gap = 0;      // they belong to one stretch while gaps are at most this long
+  std::uint64_t least = 0;  // least number of kernels in a stretch
 };
 
-// The stretches of small kernels, and sums by kernel name.
+// Finds the stretches of small kernels, and sums by kernel name.
 class SmallKernelStretches : public OperationVisitor {
  public:
   SmallKernelStretches(const RuleContext& context, const SharedCollectors::Key& key)
@@ -73,8 +84,8 @@ class SmallKernelStretches : public OperationVisitor {
   [[nodiscard]] static SharedCollectors::Key key_of(const RuleArguments& arguments) {
     return {arguments.duration("duration"), arguments.duration("gap"), std::max<std::int64_t>(2, arguments.integer("run"))};
   }
-  // Of all GPUs, the time from the first operation to the last, as far as it counts.
-  [[nodiscard]] Nanoseconds span() const noexcept { return span_; }
+  // The time from the first operation to the last, as far as it counts, summed over all GPUs.
+  [[nodiscard]] Nanoseconds span() const { return undisturbed_span(work_, loops_); }
   [[nodiscard]] const std::vector<Stretch>& stretches() const noexcept { return stretches_; }
   [[nodiscard]] const std::map<NameId, KernelSum>& kernels() const noexcept { return kernels_; }
 
@@ -95,7 +106,7 @@ class SmallKernelStretches : public OperationVisitor {
   }
   void end() override {
     close();
-    span_ += work_.undisturbed_span(gpu_, work_.of_gpu(gpu_, extent_.value_or(TimeRange())));
+    loops_.push_back({gpu_, work_.of_gpu(gpu_, extent_.value_or(TimeRange()))});
   }
 
  private:
@@ -104,7 +115,7 @@ class SmallKernelStretches : public OperationVisitor {
     return operation.range.length() <= options_.longest && operation.kind == TrackKind::kKernels && !communication_(operation.name);
   }
   [[nodiscard]] bool is_of_graph(const GpuOperation& kernel) const { return trace_.kernel_detail(kernel.detail).graph_node != 0; }
-  // Whether one launch of a graph brought both kernels.
+  // True if one launch of a graph started both kernels.
   [[nodiscard]] bool of_one_launch(const GpuOperation& a, const GpuOperation& b) const {
     return is_of_graph(a) && is_of_graph(b) && a.correlation == b.correlation;
   }
@@ -112,7 +123,7 @@ class SmallKernelStretches : public OperationVisitor {
     Nanoseconds won = std::max<Nanoseconds>(0, gap - kGraphNodeGap);
     if (open_.operations == 0) {
       open_ = {gpu_, operation.range, 0, 0, 0, 0, operation.event};
-      gap = won = 0;  // what lies in front of the first is not between small kernels
+      gap = won = 0;  // the gap in front of the first is not between small kernels
     } else if (of_one_launch(before_, operation)) {
       won = 0;
     }
@@ -151,19 +162,19 @@ class SmallKernelStretches : public OperationVisitor {
   NameMemo<bool> communication_;
   std::vector<Stretch> stretches_;
   std::map<NameId, KernelSum> kernels_;
-  Nanoseconds span_ = 0;
-  GpuId gpu_ = kNone;                // that is gone through
-  std::optional<TimeRange> extent_;  // of it, so far
+  std::vector<LoopOfGpu> loops_;
+  GpuId gpu_ = kNone;                // the current GPU
+  std::optional<TimeRange> extent_;  // extent of its operations so far
   Stretch open_;
-  GpuOperation before_;  // the operation in front; while a stretch is open, a kernel of it
+  GpuOperation before_;  // the previous operation; while a stretch is open, a kernel of the stretch
   std::map<NameId, KernelSum> pending_;
-  KernelSum* last_sum_ = nullptr;  // of pending_, of last_name_: kernels of one name often follow each other
+  KernelSum* last_sum_ = nullptr;  // entry of last_name_ in pending_: kernels of one name often follow each other
   NameId last_name_ = 0;
 };
 
 stats::Table kernel_table(const Trace& trace, const std::map<NameId, KernelSum>& kernels) {
   std::vector<std::pair<NameId, KernelSum>> sorted(kernels.begin(), kernels.end());
-  // Numbers of names are the file's: equals stand by their names.
+  // Numbers of names depend on the file, so equal sums are ordered by their names.
   const auto key = [&](const auto& each) { return std::pair(-each.second.gaps, trace.name(each.first)); };
   std::sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
   stats::Table table({stats::integers("Gaps Before", stats::Unit::kNanoseconds), stats::integers("Kernels"),
@@ -185,7 +196,7 @@ void set_place(const Trace& trace, const Stretch& stretch, Finding& finding) {
   finding.place.process = trace.track_of(stretch.first.lane).key.process;
 }
 
-// Stretches in which each operation started at once when it was enqueued: the queue was empty, and the launches set the pace.
+// Stretches in which each operation started as soon as it was enqueued: the queue was empty, and the launches determined the speed.
 class LaunchBoundStretches : public OperationVisitor {
  public:
   LaunchBoundStretches(const RuleContext& context, const SharedCollectors::Key& key)
@@ -194,8 +205,8 @@ class LaunchBoundStretches : public OperationVisitor {
   [[nodiscard]] static SharedCollectors::Key key_of(const RuleArguments& arguments) {
     return {arguments.duration("latency"), arguments.duration("gap"), std::max<std::int64_t>(2, arguments.integer("run"))};
   }
-  // As of SmallKernelStretches.
-  [[nodiscard]] Nanoseconds span() const noexcept { return span_; }
+  // As in SmallKernelStretches.
+  [[nodiscard]] Nanoseconds span() const { return undisturbed_span(work_, loops_); }
   [[nodiscard]] const std::vector<Stretch>& stretches() const noexcept { return stretches_; }
 
   void begin(GpuId gpu) override {
@@ -214,14 +225,14 @@ class LaunchBoundStretches : public OperationVisitor {
   }
   void end() override {
     close();
-    span_ += work_.undisturbed_span(gpu_, work_.of_gpu(gpu_, extent_.value_or(TimeRange())));
+    loops_.push_back({gpu_, work_.of_gpu(gpu_, extent_.value_or(TimeRange()))});
   }
 
  private:
   struct Options {
-    Nanoseconds latency = 0;  // an operation that starts within this of its launch's end started at once
-    Nanoseconds gap = 0;      // longer ones end a stretch
-    std::uint64_t least = 0;  // operations in a stretch
+    Nanoseconds latency = 0;  // an operation that starts within this time after its launch's end started at once
+    Nanoseconds gap = 0;      // longer gaps end a stretch
+    std::uint64_t least = 0;  // least number of operations in a stretch
   };
   [[nodiscard]] static Options options_of(const SharedCollectors::Key& key) { return {key[0], key[1], static_cast<std::uint64_t>(key[2])}; }
   [[nodiscard]] bool started_at_once(const LaunchIndex& launches, const GpuOperation& operation) const {
@@ -244,14 +255,14 @@ class LaunchBoundStretches : public OperationVisitor {
   std::shared_ptr<SharedLaunchIndex> launch_index_;
   Options options_;
   std::vector<Stretch> stretches_;
-  Nanoseconds span_ = 0;
-  GpuId gpu_ = kNone;                // that is gone through
-  std::optional<TimeRange> extent_;  // of it, so far
+  std::vector<LoopOfGpu> loops_;
+  GpuId gpu_ = kNone;                // the current GPU
+  std::optional<TimeRange> extent_;  // extent of its operations so far
   Stretch open_;
 };
 
-// Adds the idle time in the stretches, and what of it launching or CPU code between launches caused. Stretches are dropped in which something else
-// caused more: each operation starts at once there as well, behind what blocks the thread.
+// Adds the idle time in the stretches, and the part of it that launching or CPU code between launches caused. Stretches are dropped if another cause
+// has more: in these, too, each operation starts at once, after the call that blocks the thread.
 void add_launch_idle(const RuleContext& context, const LoopWork& work, std::vector<Stretch>& stretches) {
   std::size_t at = 0;  // stretches and gaps both come GPU by GPU, in order of time
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
@@ -284,6 +295,7 @@ stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stret
 }  // namespace
 
 void collect_small_kernels(const RuleContext& context, const RuleArguments& arguments) {
+  collect_readings(context);
   context.collectors->want<SmallKernelStretches>(context, SmallKernelStretches::key_of(arguments));
 }
 
@@ -330,6 +342,7 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
 }
 
 void collect_staircase(const RuleContext& context, const RuleArguments& arguments) {
+  collect_readings(context);
   context.collectors->want<LaunchBoundStretches>(context, LaunchBoundStretches::key_of(arguments));
 }
 

@@ -1,7 +1,7 @@
-// small_grid, tail_wave and low_occupancy: kernels whose launch shape cannot fill the GPU, by what all launches of them cost.
+// small_grid, tail_wave and low_occupancy: kernels whose launch shape cannot fill the GPU, by the cost of all their launches.
 //
-// A launch counts for the time in which no other kernel ran on its GPU: beside others, what it leaves empty is not lost. Launches outside of the
-// program's loop are groups of their own: they are paid once.
+// A launch counts for the time in which no other kernel ran on its GPU: beside other kernels, what it leaves empty is not lost. Launches outside of the
+// program's loop form groups of their own: they are paid once.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -30,7 +30,7 @@ namespace {
 using Extent = std::array<std::uint32_t, 3>;
 Extent extent_of(const std::uint32_t (&extent)[3]) { return {extent[0], extent[1], extent[2]}; }
 
-// A kernel of one shape on one GPU, and what launches of it took, in the loop or outside of it.
+// A kernel of one shape on one GPU, and the time of its launches, in the loop or outside of it.
 struct LaunchGroup {
   Recurrence recurrence = Recurrence::kRecurring;
   std::size_t kind = 0;  // equal for all groups of a kernel and shape on GPUs of a kind
@@ -39,20 +39,20 @@ struct LaunchGroup {
   DetailId detail = 0;  // of the first launch
   std::uint64_t launches = 0;
   Nanoseconds total = 0;
-  Nanoseconds alone = 0;  // without other kernels beside it, in launches of at least the duration that counts
+  Nanoseconds alone = 0;  // time without other kernels beside it, in launches of at least the duration that counts
   Nanoseconds longest = -1;
   EventRef longest_launch;
 };
 
 struct LaunchGroups {
   std::vector<LaunchGroup> groups;
-  // Of each GPU, from its first operation to its last, less what reading counters of kernels took; no less than all its kernels took. For what
-  // recurs, that of the loop, where one is known.
+  // For each GPU, from its first operation to its last, minus the time that reading counters of kernels took; at least the time of all its kernels. For
+  // recurring launches the time of the loop, if one is known.
   std::vector<std::array<Nanoseconds, 2>> whole;
 };
 
-// Kernels that do not communicate: those that do wait for other GPUs, and few blocks are what they want. All work is gone through once, for
-// all durations from which launches may count: its key.
+// Collects kernels that do not communicate: communication kernels wait for other GPUs, and are meant to have few blocks. All work is visited once, for
+// all durations from which on launches may count: these are its key.
 class LaunchCollector : public OperationVisitor {
  public:
   LaunchCollector(const RuleContext& context, const SharedCollectors::Key& leasts)
@@ -60,7 +60,7 @@ class LaunchCollector : public OperationVisitor {
     of_gpus_.resize(context.trace.gpus().size());
   }
 
-  // Where launches count from this duration on, one of the key's.
+  // Launches count from this duration on, which must be one of the key's.
   [[nodiscard]] LaunchGroups groups(Nanoseconds least) const {
     LaunchGroups result{groups_, {}};
     const std::vector<double> spent = measuring();
@@ -68,7 +68,8 @@ class LaunchCollector : public OperationVisitor {
       const OfGpu& sums = of_gpus_[gpu];
       const auto measuring = static_cast<Nanoseconds>(std::clamp(spent[gpu], 0.0, static_cast<double>(sums.span)));
       const Nanoseconds all = std::max(sums.kernels, sums.span - measuring);
-      result.whole.push_back({work_.loop().known() ? std::max(sums.kernels_in_loop, sums.span_of_loop) : all, all});
+      const Nanoseconds of_loop = sums.loop ? work_.span(gpu, *sums.loop) : 0;
+      result.whole.push_back({work_.loop().known() ? std::max(sums.kernels_in_loop, of_loop) : all, all});
     }
     const auto number = static_cast<std::size_t>(std::lower_bound(leasts_.begin(), leasts_.end(), least) - leasts_.begin());
     for (std::size_t group = 0; group < groups_.size(); ++group)
@@ -104,20 +105,20 @@ class LaunchCollector : public OperationVisitor {
     advance(INT64_MAX);
     if (!extent_) return;
     of_gpus_[gpu_].span = extent_->length();
-    of_gpus_[gpu_].span_of_loop = work_.span(gpu_, work_.of_gpu(gpu_, *extent_));
+    of_gpus_[gpu_].loop = work_.of_gpu(gpu_, *extent_);
   }
 
  private:
   struct Running {
     Nanoseconds end;
     std::size_t group;     // kNoGroup: it does not count
-    std::size_t counting;  // for how many of the durations, the shortest first, it counts
+    std::size_t counting;  // number of the durations, the shortest first, for which it counts
   };
   static constexpr std::size_t kNoGroup = SIZE_MAX;
   static bool ends_later(const Running& a, const Running& b) noexcept { return a.end > b.end; }
 
-  // What reading counters took, of each GPU by all programs that use it: a program that waits for its counters uses none of its GPUs. In a recording of
-  // counters that is most of its span, of which nothing else could be a share then. Of a part of the time it is as large a part.
+  // The time that reading counters took on each GPU, by all programs that use it: a program that waits for its counters uses none of its GPUs. In a
+  // recording of counters this is most of its span, so nothing else could be a notable share of that. For a part of the time it is the same fraction.
   [[nodiscard]] std::vector<double> measuring() const {
     const Trace& trace = trace_;
     std::vector<double> of_gpus(trace.gpus().size());
@@ -135,7 +136,7 @@ class LaunchCollector : public OperationVisitor {
     return of_gpus;
   }
 
-  // Time goes on to t: what ran alone meanwhile is counted.
+  // Moves time on to t, and counts what ran alone until then.
   void advance(Nanoseconds t) {
     while (!running_.empty()) {
       const Running& first = running_.front();
@@ -163,8 +164,8 @@ class LaunchCollector : public OperationVisitor {
     if (const auto same = known_here.find({name, detail}); same != known_here.end()) return same->second;
     const KernelDetail& d = trace_.kernel_detail(detail);
     const Gpu& model = trace_.gpus()[gpu_];
-    // How memory was split between L1 and shared counts by the blocks that it leaves room for: of launches whose counters were read, CUPTI says
-    // one that can't have been.
+    // The split of memory between L1 and shared counts only by the number of blocks for which it leaves room: for launches whose counters were read,
+    // CUPTI reports a split that is impossible.
     const auto multiprocessor = kernels::multiprocessor_of(model);
     const auto occupancy = multiprocessor ? kernels::occupancy(d, *multiprocessor) : std::nullopt;
     const std::size_t kind =
@@ -204,10 +205,10 @@ class LaunchCollector : public OperationVisitor {
   const Trace& trace_;
   TimeRange time_;
   const LoopWork& work_;
-  const std::vector<Nanoseconds> leasts_;  // ascending
+  const std::vector<Nanoseconds> leasts_;  // in ascending order
   NameMemo<bool> communication_;
-  GpuId gpu_ = kNone;                // that is gone through
-  std::optional<TimeRange> extent_;  // of it, so far
+  GpuId gpu_ = kNone;                // the current GPU
+  std::optional<TimeRange> extent_;  // extent of its operations so far
   // By multiprocessors and compute capability, name, shape, and blocks that a multiprocessor holds at once.
   std::map<std::tuple<Extent, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> kinds_;
   std::map<std::tuple<GpuId, std::size_t, Recurrence>, std::size_t> known_;  // groups, by kind
@@ -216,7 +217,7 @@ class LaunchCollector : public OperationVisitor {
       return std::hash<std::uint64_t>()(std::uint64_t{key.first} << 32 | key.second);
     }
   };
-  std::array<std::unordered_map<std::pair<NameId, DetailId>, std::size_t, Hash>, 2> same_;  // groups, of this GPU, by recurrence
+  std::array<std::unordered_map<std::pair<NameId, DetailId>, std::size_t, Hash>, 2> same_;  // groups of this GPU, by recurrence
   struct Last {
     NameId name;
     DetailId detail;
@@ -225,19 +226,20 @@ class LaunchCollector : public OperationVisitor {
   };
   std::optional<Last> last_;  // kernels often follow others of their group
   std::vector<LaunchGroup> groups_;
-  std::vector<Nanoseconds> alone_;  // of each group, by for how many durations launches count that ran so long alone, from one on
+  std::vector<Nanoseconds>
+      alone_;  // for each group, by the number of durations for which launches count: the time that these launches ran alone; numbers start at one
   std::vector<Running> running_;
   Nanoseconds now_ = INT64_MIN;
   struct OfGpu {
     Nanoseconds span = 0;
-    Nanoseconds kernels = 0;  // time of all
-    Nanoseconds span_of_loop = 0;
+    Nanoseconds kernels = 0;        // time of all kernels
+    std::optional<TimeRange> loop;  // absent if it had no work in it
     Nanoseconds kernels_in_loop = 0;
   };
   std::vector<OfGpu> of_gpus_;
 };
 
-// All durations from which launches count for rules that are answered together, and those that rules ask for unless they are told otherwise.
+// All durations from which on launches count for rules that are answered together, and the defaults of the rules.
 SharedCollectors::Key leasts_of(const RuleContext& context, Nanoseconds least) {
   std::set<Nanoseconds> leasts{0, 5'000, least};
   for (const RuleRequest& request : context.requests)
@@ -245,27 +247,27 @@ SharedCollectors::Key leasts_of(const RuleContext& context, Nanoseconds least) {
   return {leasts.begin(), leasts.end()};
 }
 
-// What a rule makes of a group.
+// A rule's judgement of a group.
 struct Judged {
   LaunchGroup group;
   kernels::Multiprocessor multiprocessor;
   kernels::Occupancy occupancy;
   kernels::Waves waves;
   Nanoseconds winnable = 0;  // at most
-  Nanoseconds whole = 0;     // that shares are of
-  std::size_t gpus = 1;      // that it is about
+  Nanoseconds whole = 0;     // that shares refer to
+  std::size_t gpus = 1;      // number of GPUs that it is about
   std::vector<KernelsOfGpu> kernels = {};
 
   [[nodiscard]] const KernelDetail& detail(const Trace& trace) const { return trace.kernel_detail(group.detail); }
 };
 
 struct Judgement {
-  std::vector<Judged> judged;    // those that `share` finds something in, what recurs first, and of that the most winnable
-  std::vector<Judged> together;  // the same, those of a kind on all GPUs as one: ranks run the same kernels
+  std::vector<Judged> judged;    // groups in which `share` finds something: recurring ones first, then those with most to win
+  std::vector<Judged> together;  // the same, with groups of a kind on all GPUs combined: ranks run the same kernels
   bool shapes_known = false;
 };
 
-// What is said of a kernel and shape in the loop is not said of it a second time outside.
+// A kernel and shape that was reported for the loop is not reported again for the time outside.
 class Said {
  public:
   [[nodiscard]] bool is_new(const Judged& judged) { return kinds_.insert(judged.group.kind).second; }
@@ -274,7 +276,7 @@ class Said {
   std::set<std::size_t> kinds_;
 };
 
-// What the same kernel took on another GPU. The longest launch of all is the place to look at.
+// Adds the same kernel on another GPU. The longest launch of all is the place to look at.
 void add(const Judged& other, Judged& judged) {
   ++judged.gpus;
   judged.kernels.insert(judged.kernels.end(), other.kernels.begin(), other.kernels.end());
@@ -289,7 +291,7 @@ void add(const Judged& other, Judged& judged) {
   judged.group.gpu = other.group.gpu;
 }
 
-// `share` says which part of the time that a group ran alone could be won at most; 0: nothing of interest.
+// `share` returns the part that could be won at most of the time that a group ran alone; 0: nothing of interest.
 template <typename Share>
 Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
   Judgement result;
@@ -383,10 +385,14 @@ Message unknown_text() { return "The trace lacks the shapes of kernels, or which
 }  // namespace
 
 void collect_launch_shapes(const RuleContext& context, const RuleArguments& arguments) {
+  collect_readings(context);
   context.collectors->want<LaunchCollector>(context, leasts_of(context, arguments.duration("duration")));
 }
 
-void collect_low_occupancy(const RuleContext& context, const RuleArguments&) { context.collectors->want<LaunchCollector>(context, leasts_of(context, 0)); }
+void collect_low_occupancy(const RuleContext& context, const RuleArguments&) {
+  collect_readings(context);
+  context.collectors->want<LaunchCollector>(context, leasts_of(context, 0));
+}
 
 Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
@@ -403,7 +409,7 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
     finding.seen =
         Message("{launches}; {without} of {all} multiprocessors had no block of it.",
                 {{"launches", launches_text(judged)}, {"without", std::to_string(judged.waves.multiprocessors - judged.waves.blocks)}, {"all", all}});
-    if (judged.waves.blocks == 1) {  // serial as it stands: whether it could be split, the shape does not say
+    if (judged.waves.blocks == 1) {  // serial in this form: the shape does not say whether it could be split
       finding.title = Message("Kernel {kernel} runs as one block on one of {all} multiprocessors.", {{"kernel", kernel_text(trace, judged)}, {"all", all}});
       finding.cost = 0;
     }
@@ -452,7 +458,7 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
 
 namespace {
 
-// Kernels that room for more warps would not help, whatever their occupancy is, and those of which another rule says what does.
+// Kernels that would not profit from room for more warps, whatever their occupancy is, and kernels for which another rule says what helps.
 class BoundByOthers {
  public:
   explicit BoundByOthers(const RuleContext& context)
@@ -463,7 +469,7 @@ class BoundByOthers {
             std::any_of(context.requests.begin(), context.requests.end(), [](const RuleRequest& each) { return each.rule->name == "kernel_bounds"; })) {}
 
   bool holds(const Judged& judged) {
-    if (judged.waves.blocks <= judged.waves.at_once) return true;  // there are no more blocks to hold
+    if (judged.waves.blocks <= judged.waves.at_once) return true;  // there are no more blocks
     if (is_library_product_(judged.group.name)) return true;
     if (recorded_.measurements.empty()) return false;
     const auto measured = recorded_.of_kind(trace_.name(judged.group.name), judged.detail(trace_), judged.group.longest_launch);
@@ -475,7 +481,7 @@ class BoundByOthers {
 
  private:
   const Trace& trace_;
-  NameMemo<bool> is_library_product_;  // they keep their data in registers on purpose, and nobody who calls them can change that
+  NameMemo<bool> is_library_product_;  // they keep their data in registers on purpose, and their callers can't change that
   const kernels::RecordedMetrics recorded_;
   bool tells_bounds_;
 };

@@ -5,19 +5,31 @@
 namespace lanescope::analysis {
 namespace {
 
-// A stream's queue holds 1,024 launches, each of which may come with a call that asks for something: a wait that lies further back was made up for. It bounds
-// the work, too, of a thread that launches on many GPUs.
+// A stream's queue holds 1,024 launches, each of which may come with a call that asks for something. The loss by a wait that lies further back was made
+// up for. This also bounds the work for a thread that launches on many GPUs.
 constexpr EventIndex kMostCallsBetween = 2'048;
 
 }  // namespace
 
 // An asynchronous copy that takes as long has waited as well: pageable memory makes it.
+LostLead::Waiting LostLead::waiting(std::string_view name) {
+  const CallClass kind = classify_cuda_call(name);
+  if (kind == CallClass::kCopy) return Waiting::kAlways;
+  if (kind == CallClass::kSynchronize) return asks_gpu(name) ? Waiting::kNever : Waiting::kAlways;
+  return name.find("Memcpy") != std::string_view::npos ? Waiting::kWhereLong : Waiting::kNever;
+}
+
 bool LostLead::waits(const Lane& calls, EventIndex call) {
-  const CallClass kind = classes_(calls.name(call));
-  if (kind == CallClass::kCopy) return true;
-  const std::string_view name = trace_.name(calls.name(call));
-  if (kind == CallClass::kSynchronize) return !asks_gpu(name);
-  return calls.duration(call) >= kLongLaunch && name.find("Memcpy") != std::string_view::npos;
+  const Waiting waiting = waiting_(calls.name(call));
+  return waiting == Waiting::kAlways || (waiting == Waiting::kWhereLong && calls.duration(call) >= kLongLaunch);
+}
+
+EventIndex LostLead::first_at(const Lane& calls, LaneId lane, const IdleGap& gap) {
+  const Nanoseconds start = gap.launch_time.begin;
+  if (gap.launch.lane != lane) return calls.lower_bound(start);
+  EventIndex first = gap.launch.index;
+  while (first > 0 && calls.start(first - 1) == start) --first;  // behind calls that take no time
+  return first;
 }
 
 Nanoseconds LostLead::take(const IdleGap& gap, Nanoseconds idle) {
@@ -25,7 +37,7 @@ Nanoseconds LostLead::take(const IdleGap& gap, Nanoseconds idle) {
   const LaneId lane = track.lanes.front();  // of outermost calls
   const Lane& calls = trace_.lane(lane);
   Thread& thread = threads_[{gap.gpu, lane}];
-  const EventIndex launch = calls.lower_bound(trace_.lane(gap.launch.lane).start(gap.launch.index));
+  const EventIndex launch = first_at(calls, lane, gap);
   const EventIndex first = std::max(thread.next_call, launch - std::min(launch, kMostCallsBetween));
   for (EventIndex i = first; i < launch; ++i) {
     if (!waits(calls, i) || loop_.recurrence(track.key.process, calls.start(i), calls.end(i)) != Recurrence::kRecurring) continue;

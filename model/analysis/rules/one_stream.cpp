@@ -1,4 +1,4 @@
-// one_stream: streams that were created and not used, and work that could be spread over several and is on one.
+// one_stream: streams that were created and not used, and work on one stream that could be spread over several.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -23,19 +23,20 @@ namespace {
 struct Streams {
   std::set<std::pair<std::uint32_t, std::uint32_t>> known;  // (context, stream), without default streams
   std::set<std::pair<std::uint32_t, std::uint32_t>> used;   // with default streams
-  std::uint64_t calls = 0;                                  // into CUDA
+  std::uint64_t calls = 0;                                  // number of CUDA calls
   std::uint64_t create_calls = 0;
 
-  // Streams that the program itself created. CUDA has streams of its own, so a list of streams tells only where no calls were recorded.
+  // Number of streams that the program itself created. CUDA has streams of its own, so a list of streams is used only if no calls were recorded.
   [[nodiscard]] std::uint64_t created() const { return calls > 0 ? create_calls : known.size(); }
 };
 
-// Where neither kinds of streams nor contexts are known, as of PyTorch's traces, each stream may be the default one, and nothing is said of it: programs that
-// name no stream work there.
+// If neither kinds of streams nor contexts are known, as in PyTorch's traces, each stream may be the default one, on which programs work that name no
+// stream. Such streams are not reported.
 class DefaultStreams {
  public:
   explicit DefaultStreams(const Trace& trace) {
-    for (const CudaContext& context : trace.contexts()) ids_.try_emplace({context.process, context.id}, context.null_stream);
+    for (const CudaContext& context : trace.contexts())
+      if (context.null_stream != 0) ids_.try_emplace({context.process, context.id}, context.null_stream);  // 0: the trace does not say
   }
   [[nodiscard]] bool has(const CudaStream& stream) const {
     constexpr std::uint32_t kUnknown = 0, kNullStream = 3;  // proto::StreamKind
@@ -73,7 +74,7 @@ Phase phase_of(const Trace& trace, const GpuOperation& operation) {
   return detail.copy_kind == CopyKind::kDeviceToHost ? Phase::kDownload : Phase::kOther;
 }
 
-// What a stream did in chunks: copy from pinned memory, kernels, copy back, and again.
+// The work of a stream in chunks: copy from pinned memory, kernels, copy back, and again.
 struct Chunks {
   TrackKey stream;
   std::uint64_t rounds = 0;
@@ -81,14 +82,14 @@ struct Chunks {
   std::array<Nanoseconds, 4> time{};  // by phase, in the loop
   TimeRange extent;                   // in the loop
 
-  // On several streams the three phases of different chunks run at once: copies in both directions have engines of their own.
+  // With several streams the three phases of different chunks run at the same time: copies in both directions have engines of their own.
   [[nodiscard]] Nanoseconds winnable() const {
     const auto last = time.begin() + static_cast<std::ptrdiff_t>(Phase::kOther);
     return std::accumulate(time.begin(), last, Nanoseconds{0}) - *std::max_element(time.begin(), last);
   }
 };
 
-// Of each process that uses one stream of its own, where nearly all its GPU work is on that.
+// Collects the chunks of each process that uses only one stream of its own, if nearly all its GPU work is on that stream.
 class ChunkCollector : public OperationVisitor {
  public:
   ChunkCollector(const RuleContext& context, const SharedCollectors::Key&) : trace_(context.trace), work_(loop_work(context)) {
@@ -96,7 +97,7 @@ class ChunkCollector : public OperationVisitor {
     for (ProcessId process = 0; process < trace_.processes().size(); ++process) add(context, process, default_streams);
   }
 
-  // Null where it is no such process.
+  // Null if the process is not like that.
   [[nodiscard]] const Chunks* of(ProcessId process) const {
     constexpr double kNearlyAll = 0.9;
     const auto found = processes_.find(process);
@@ -116,7 +117,7 @@ class ChunkCollector : public OperationVisitor {
   struct OfProcess {
     Chunks chunks;
     Nanoseconds all = 0;            // work of the process
-    Phase reached = Phase::kOther;  // of the current round
+    Phase reached = Phase::kOther;  // in the current round
   };
 
   void add(const RuleContext& context, ProcessId process, const DefaultStreams& default_streams) {
@@ -135,7 +136,8 @@ class ChunkCollector : public OperationVisitor {
     known.chunks.stream = trace_.tracks()[tracks.front()].key;
     known.all = all;
     const auto is_of_same_gpu = [&](TrackId track) { return trace_.tracks()[track].key.gpu == known.chunks.stream.gpu; };
-    if (!std::all_of(tracks.begin(), tracks.end(), is_of_same_gpu)) {  // nothing tells contexts apart: in the order of time, rather than GPU by GPU
+    if (!std::all_of(tracks.begin(), tracks.end(),
+                     is_of_same_gpu)) {  // contexts of several GPUs can't be told apart, so operations are visited in order of time instead of GPU by GPU
       GpuOperations operations(trace_, tracks, context.time, context.stop);
       while (const std::optional<GpuOperation> operation = operations.next()) add(operation->until(context.time.end), known);
       return;
@@ -161,11 +163,11 @@ class ChunkCollector : public OperationVisitor {
   const Trace& trace_;
   const LoopWork& work_;
   std::map<ProcessId, OfProcess> processes_;
-  std::vector<OfProcess*> of_lane_;  // null for lanes of other streams; empty where there is no such process
+  std::vector<OfProcess*> of_lane_;  // null for lanes of other streams; empty if there is no such process
 };
 
-// A program that copies to and fro without waiting, from pinned memory, on a stream of its own is made for overlap; nothing overlaps on
-// one.
+// A program that copies back and forth without waiting, from pinned memory, on a stream of its own is made for overlap; but on one stream nothing
+// overlaps.
 std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, ProcessId process, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const Chunks* const chunks = context.collectors->of<ChunkCollector>(context).of(process);
@@ -220,7 +222,7 @@ Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArgumen
     }
     table.add_row(std::int64_t{trace.processes()[process].pid}, static_cast<std::int64_t>(created), static_cast<std::int64_t>(streams.used.size()),
                   finding.cost);
-    // Frameworks create streams by the dozen and use them as needed; of a few, each was meant to be used.
+    // Frameworks create streams by the dozen and use them as needed. If there are only a few, each was meant to be used.
     constexpr std::uint64_t kFew = 16;
     const bool all_on_one = created >= 2 && streams.used.size() == 1;
     const bool some_unused = created >= 2 && created <= kFew && streams.used.size() < created;

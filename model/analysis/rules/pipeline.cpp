@@ -13,24 +13,24 @@
 namespace lanescope::analysis {
 namespace {
 
-// What a rank did in a step, which is what it enqueued there.
+// What a rank did in a step; operations belong to the step in which they were enqueued.
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max() / 16;
 struct StageStep {
   Nanoseconds computes_from = kNever;
   Nanoseconds computes = 0;
   Nanoseconds waited = 0;  // in sends and receives, while nothing was computed
-  Nanoseconds filled = 0;  // of that, before its first computation
+  Nanoseconds filled = 0;  // the part of that before its first computation
   std::uint64_t transfers = 0;
 };
 
 struct StageRank {
   const RankWork* rank = nullptr;
   std::vector<StageStep> steps;
-  Nanoseconds waited = 0, filled = 0;  // in all of them
+  Nanoseconds waited = 0, filled = 0;  // sum over all steps
   std::size_t stage = 0;
 };
 
-// The step that each operation belongs to, by its launch.
+// Finds the step that each operation belongs to, by its launch.
 class StepOfOperation {
  public:
   StepOfOperation(const RuleContext& context, ProcessId process, std::span<const TimeRange> steps) : context_(context), process_(process), steps_(steps) {}
@@ -66,7 +66,7 @@ StageRank stage_of(const RuleContext& context, const GpuTracks& tracks, NameMemo
     }
   };
   for_each_computation([](StageStep& step, TimeRange operation) { step.computes += operation.length(); });
-  // What sets gradients to zero or makes a mask in front of a step's first receive is no computation of a stage.
+  // Operations that set gradients to zero or make a mask before a step's first receive are not the computation of a stage.
   constexpr Nanoseconds kPreparing = 100;  // a hundredth of the step's computation
   std::vector<Nanoseconds> begun(steps.size());
   for_each_computation([&](StageStep& step, TimeRange operation) {
@@ -74,14 +74,14 @@ StageRank stage_of(const RuleContext& context, const GpuTracks& tracks, NameMemo
     so_far += operation.length();
     if (step.computes_from == kNever && so_far * kPreparing > step.computes) step.computes_from = operation.begin;
   });
-  std::map<NameId, Nanoseconds> shortest;  // the transfer alone
+  std::map<NameId, Nanoseconds> shortest;  // the shortest kernel is only the transfer
   for (const CommunicationKernel& kernel : *rank.communication_kernels)
     if (!kernel.is_collective) {
       const auto known = shortest.try_emplace(kernel.name, kernel.range.length()).first;
       known->second = std::min(known->second, kernel.range.length());
     }
   ComputedTime computed(trace, tracks.of(rank.gpu, rank.process), communicates);
-  Nanoseconds until = std::numeric_limits<Nanoseconds>::min();  // of two at once, the time counts once
+  Nanoseconds until = std::numeric_limits<Nanoseconds>::min();  // if two run at once, the time counts once
   for (const CommunicationKernel& kernel : *rank.communication_kernels) {
     if (kernel.is_collective) continue;
     const std::optional<std::size_t> number = step_of(kernel.event, kernel.range.begin);
@@ -104,13 +104,13 @@ StageRank stage_of(const RuleContext& context, const GpuTracks& tracks, NameMemo
   return found;
 }
 
-// Puts the ranks in the order of their stages: a stage begins to compute when the one in front of it has, and waits for it in a receive until then. Returns how
-// many stages there are; 0 where it is no pipeline.
+// Puts the ranks in the order of their stages: a stage starts to compute after the one before it has started, and waits for it in a receive until then.
+// Returns the number of stages; 0 if this is no pipeline.
 std::size_t order_by_stage(std::vector<StageRank>& ranks, std::size_t steps) {
-  constexpr Nanoseconds kLeastApart = 4;  // stages' waits lie apart by a fourth of the largest distance or more
-  constexpr std::size_t kMostOfTen = 8;   // steps in which the order is the same
-  constexpr Nanoseconds kBehind = 8;  // by an eighth of what it waits longer, a stage begins to compute behind the one in front of it: of ranks that wait for
-                                      // one that is late, all begin at once
+  constexpr Nanoseconds kLeastApart = 4;  // waits of different stages differ by a fourth of the largest difference or more
+  constexpr std::size_t kMostOfTen = 8;   // steps in ten in which the order must be the same
+  constexpr Nanoseconds kBehind = 8;  // a stage starts to compute after the one before it, by at least an eighth of the time that it waits longer: ranks that
+                                      // wait for a late rank all start at the same time
   std::stable_sort(ranks.begin(), ranks.end(), [](const StageRank& a, const StageRank& b) { return a.filled < b.filled; });
   Nanoseconds largest = 0;
   for (std::size_t i = 1; i < ranks.size(); ++i) largest = std::max(largest, ranks[i].filled - ranks[i - 1].filled);
@@ -134,12 +134,13 @@ std::size_t order_by_stage(std::vector<StageRank>& ranks, std::size_t steps) {
   return stages;
 }
 
-// How many micro-batches a step has, by how often its stages send and receive; none where that does not tell. A stage receives and sends each once forward and
-// once backward, each in a kernel of its own: 2 m at both ends, 4 m between. Of a pipeline that only goes forward, half of these, and its first stage waits for
-// nobody. Or, one forward and one backward in turn, in pairs, but for what fills and drains it: m + p - 1 at the first, m + 1 at the last, 2 m + 2 (p - 1 - s)
-// + 1 at stage s between.
+// The number of micro-batches of a step, from the number of sends and receives of its stages; nothing if these do not determine it. With m
+// micro-batches and p stages, a stage receives and sends each micro-batch once forward and once backward. If each transfer is a kernel of its own,
+// there are 2 m at both ends, and 4 m between. A pipeline that only goes forward has half of these, and its first stage waits for nobody. If
+// forward and backward alternate, and their transfers are combined in pairs except while the pipeline fills and drains, there are m + p - 1 at the
+// first stage, m + 1 at the last, and 2 m + 2 (p - 1 - s) + 1 at stage s between.
 std::optional<std::uint64_t> micro_batches(std::span<const StageRank> ranks, std::size_t stages, std::size_t steps) {
-  if (stages == 2) return std::nullopt;  // all schedules send as often at both
+  if (stages == 2) return std::nullopt;  // with all schedules both stages send equally often
   std::vector<std::uint64_t> transfers(stages);
   for (const StageRank& rank : ranks)
     for (std::size_t step = 0; step < steps; ++step) {
@@ -169,7 +170,8 @@ Message stage_label(const Trace& trace, const RankWork& rank) {
   return Message("{process} on {gpu}", {{"process", file.empty() ? process : file + ": " + process}, {"gpu", gpu_label(trace, rank.gpu)}});
 }
 
-Finding describe(const Trace& trace, const LoopWork& work, std::span<const StageRank> ranks, std::size_t stages, std::optional<std::uint64_t> batches) {
+Finding describe(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, std::span<const StageRank> ranks, std::size_t stages,
+                 std::optional<std::uint64_t> batches) {
   Finding finding;
   finding.rule = "pipeline_bubbles";
   Nanoseconds spans = 0;
@@ -186,7 +188,7 @@ Finding describe(const Trace& trace, const LoopWork& work, std::span<const Stage
       {{"stages", counted(stages, "stage")},
        {"time", duration_text(finding.cost / count)},
        {"share", percent_text(finding.cost, spans)},
-       {"loop", work.text()},
+       {"loop", work.text(program)},
        {"rank", stage_label(trace, *most->rank)},
        {"most", duration_text(most->waited)}});
   constexpr std::size_t kMostNamed = 8;
@@ -226,37 +228,42 @@ Result<RuleAnswer> find_pipeline_bubbles(const RuleContext& context, const RuleA
       known->second = iteration_times(trace, series);
       known->second.erase(known->second.begin(), known->second.begin() + static_cast<std::ptrdiff_t>(warm_up_iterations(trace, series)));
     }
-  bool any = false;  // what the ranks do is not asked where none sends
+  bool any = false;  // the ranks are not examined if no kernel sends
   for (NameId name = 0; name < trace.name_count() && !any; ++name) any = is_send_or_receive_name(trace.name(name));
   if (!any || steps.size() < 2) return answer;
   const GpuTracks tracks(trace);
   NameMemo<bool> communicates(trace, is_communication_name);
-  std::vector<StageRank> ranks;
-  std::size_t least = std::numeric_limits<std::size_t>::max();
-  for (const RankWork& rank : work.of_ranks()) {
-    const auto of_process = steps.find(rank.process);
-    if (!work.steps(rank) || of_process == steps.end() || !sends_and_receives(rank)) continue;
-    least = std::min(least, of_process->second.size());
-    ranks.push_back(stage_of(context, tracks, communicates, rank, of_process->second));
-  }
-  if (ranks.size() < 2 || least < kLeastSteps) return answer;
-  const std::size_t stages = order_by_stage(ranks, least);
+  stats::Table table({stats::integers("Stage"), stats::integers("Waiting", stats::Unit::kNanoseconds), stats::reals("Waiting", stats::Unit::kPercent),
+                      stats::integers("To Fill", stats::Unit::kNanoseconds), stats::integers("Sends and Receives"), stats::texts("Rank")});
   const auto share_of = [&](const StageRank& rank) { return percent_of(rank.waited, work.span(rank.rank->gpu, rank.rank->extent)); };
   const auto waits = [&](const StageRank& rank) {
     return rank.stage == 0 || share_of(rank) >= arguments.real("share");
-  };  // what only goes forward waits for no other
-  if (stages < 2 || !std::all_of(ranks.begin(), ranks.end(), waits)) return answer;
-  stats::Table table({stats::integers("Stage"), stats::integers("Waiting", stats::Unit::kNanoseconds), stats::reals("Waiting", stats::Unit::kPercent),
-                      stats::integers("To Fill", stats::Unit::kNanoseconds), stats::integers("Sends and Receives"), stats::texts("Rank")});
-  for (const StageRank& rank : ranks) {
-    std::uint64_t transfers = 0;
-    for (const StageStep& step : rank.steps) transfers += step.transfers;
-    table.add_row(static_cast<std::int64_t>(rank.stage), rank.waited, share_of(rank), rank.filled, static_cast<std::int64_t>(transfers),
-                  table.add_text(stage_label(trace, *rank.rank)));
+  };  // the first stage of a pipeline that only goes forward waits for no other
+  for (const RanksOfProgram& program : work.programs()) {
+    std::vector<StageRank> ranks;
+    std::size_t least = std::numeric_limits<std::size_t>::max();
+    for (const std::size_t number : program.ranks) {
+      const RankWork& rank = work.of_ranks()[number];
+      const auto of_process = steps.find(rank.process);
+      if (of_process == steps.end() || !sends_and_receives(rank)) continue;
+      least = std::min(least, of_process->second.size());
+      ranks.push_back(stage_of(context, tracks, communicates, rank, of_process->second));
+    }
+    if (ranks.size() < 2 || least < kLeastSteps) continue;
+    const std::size_t stages = order_by_stage(ranks, least);
+    if (stages < 2 || !std::all_of(ranks.begin(), ranks.end(), waits)) continue;
+    for (const StageRank& rank : ranks) {
+      std::uint64_t transfers = 0;
+      for (const StageStep& step : rank.steps) transfers += step.transfers;
+      table.add_row(static_cast<std::int64_t>(rank.stage), rank.waited, share_of(rank), rank.filled, static_cast<std::int64_t>(transfers),
+                    table.add_text(stage_label(trace, *rank.rank)));
+    }
+    answer.findings.push_back(describe(trace, work, program, ranks, stages, micro_batches(ranks, stages, least)));
   }
+  if (answer.findings.empty()) return answer;
+  rank(answer.findings);
   answer.message = {};
   answer.tables.push_back({"pipeline_bubbles", "Waiting of the stages of a pipeline", std::move(table)});
-  answer.findings.push_back(describe(trace, work, ranks, stages, micro_batches(ranks, stages, least)));
   return answer;
 }
 

@@ -1,4 +1,4 @@
-// tail: iterations that take longer than the others, and what differs in them.
+// tail: iterations that take longer than the others, and how they differ.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -22,29 +22,37 @@
 namespace lanescope::analysis {
 namespace {
 
-// Whether it is known of communication how much of it is waiting for other ranks.
+// Whether it is known which part of communication is waiting for other ranks.
 enum class Waiting : std::uint8_t { kIsKnown, kIsUnknown };
 
-// How the processes of a trace communicate.
+// Data about the communication of a trace's processes.
 struct Ranks {
-  std::set<ProcessId> communicating;
-  std::vector<ProcessId> processes;  // of ranks
-  std::span<const KernelWait> waits;
-  Waiting waiting = Waiting::kIsUnknown;
+  std::map<ProcessId, std::size_t> programs;  // the number of the program of each process that communicates
+  std::set<ProcessId> matched;                // processes of which it is known for whom they wait
+  std::vector<ProcessId> processes;           // of ranks
+  std::vector<KernelWait> waits;              // by kernel; origins are numbers of ranks
+  [[nodiscard]] Waiting waiting_of(ProcessId process) const { return matched.contains(process) ? Waiting::kIsKnown : Waiting::kIsUnknown; }
 };
 
 Ranks ranks_of(const Trace& trace, const LoopWork& work) {
   Ranks ranks;
-  bool communicates = false;  // what the ranks do is not asked where none does
+  bool communicates = false;  // the ranks are not examined if none communicates
   for (NameId name = 0; name < trace.name_count() && !communicates; ++name) communicates = is_communication_name(trace.name(name));
   if (!communicates) return ranks;
-  for (const RankWork& rank : work.of_ranks()) {
-    ranks.processes.push_back(rank.process);
-    if (rank.communication.total() > 0) ranks.communicating.insert(rank.process);
+  for (const RankWork& rank : work.of_ranks()) ranks.processes.push_back(rank.process);
+  for (std::size_t number = 0; number < work.programs().size(); ++number) {
+    const RanksOfProgram& program = work.programs()[number];
+    for (KernelWait wait : program.waits.kernels) {
+      if (wait.origin != kNone) wait.origin = static_cast<std::uint32_t>(program.ranks[wait.origin]);
+      ranks.waits.push_back(wait);
+    }
+    std::vector<ProcessId> communicating;
+    for (const std::size_t rank : program.ranks)
+      if (work.of_ranks()[rank].communication.total() > 0) communicating.push_back(work.of_ranks()[rank].process);
+    for (const ProcessId process : communicating) ranks.programs.emplace(process, number);
+    if (communicating.size() > 1 && program.waits.are_matched) ranks.matched.insert(communicating.begin(), communicating.end());
   }
-  const auto communicating = std::count_if(work.of_ranks().begin(), work.of_ranks().end(), [](const RankWork& rank) { return rank.communication.total() > 0; });
-  ranks.waits = work.rank_waits().kernels;
-  if (communicating > 1 && work.rank_waits().are_matched) ranks.waiting = Waiting::kIsKnown;
+  std::sort(ranks.waits.begin(), ranks.waits.end(), [](const KernelWait& a, const KernelWait& b) { return a.kernel < b.kernel; });
   return ranks;
 }
 
@@ -63,7 +71,7 @@ std::vector<GpuId> gpus_of(const Trace& trace, ProcessId process) {
   return {gpus.begin(), gpus.end()};
 }
 
-// When the first operation of a GPU began, of which many processes may ask.
+// The start of the first operation of a GPU, which may be needed for many processes.
 class FirstWork {
  public:
   explicit FirstWork(const Trace& trace) : trace_(trace), tracks_(trace) {}
@@ -84,8 +92,8 @@ class FirstWork {
   std::map<GpuId, std::optional<Nanoseconds>> begins_;
 };
 
-// Without those that do not lie in the time as a whole; those that the recording saw too little of: most of whose time lies before the first GPU work that it
-// has; and those in which counters of kernels were read, where enough are left.
+// Leaves out iterations that do not lie completely in the time; iterations of which the recording saw too little, because most of their time lies
+// before the first GPU work that it has; and iterations in which counters of kernels were read, if enough others are left.
 Iterations iterations_of(const RuleContext& context, const ReadingTimes& readings, const IterationSeries& series, std::optional<Nanoseconds> first_work) {
   const Trace& trace = context.trace;
   Iterations iterations;
@@ -93,7 +101,7 @@ Iterations iterations_of(const RuleContext& context, const ReadingTimes& reading
   const std::size_t warms_up = warm_up_iterations(trace, series);
   const auto is_asked_for = [&](TimeRange time) { return context.time.contains(time.begin) && time.end <= context.time.end; };
   std::vector<TimeRange> asked_for;
-  std::size_t warm_up = 0;  // of those
+  std::size_t warm_up = 0;  // of the iterations that were asked for
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (!is_asked_for(times[i])) continue;
     if (i < warms_up) ++warm_up;
@@ -109,7 +117,7 @@ Iterations iterations_of(const RuleContext& context, const ReadingTimes& reading
   return iterations;
 }
 
-// Of those from the first on that are compared.
+// The median of the compared iterations, which start at `first`.
 Nanoseconds typical_time_of(const Iterations& iterations, std::size_t first) {
   std::vector<Nanoseconds> times;
   times.reserve(iterations.all.size() - first);
@@ -117,7 +125,7 @@ Nanoseconds typical_time_of(const Iterations& iterations, std::size_t first) {
   return median(std::move(times));
 }
 
-// What may be behind iterations that differ in a component.
+// Possible reasons for iterations that differ in a component.
 std::string_view advice_about(std::size_t component, Waiting waiting) {
   if (component == kWork)
     return "Compare kernels of a slow iteration and of its neighbour: inputs of unequal size (batches, sequence lengths), further work "
@@ -140,7 +148,7 @@ struct Excess {
   Nanoseconds time = 0;
 };
 
-// What is usual on a GPU, and by how much slow iterations exceed it together.
+// The usual times on a GPU, and the sums by which slow iterations exceed them.
 struct GpuExcess {
   Components typical{};
   Nanoseconds typical_busy = 0;
@@ -149,7 +157,7 @@ struct GpuExcess {
   Components excess{};
 };
 
-// Adds those of an iteration to the sums. Returns the largest, of the GPU that has most of it: all of them go through the same time.
+// Adds the excess of an iteration to the sums. Returns the largest, of the GPU that has most of it, because all GPUs go through the same time.
 Excess add_excess(const Iterations& iterations, std::size_t iteration, std::map<GpuId, GpuExcess>& gpus) {
   Excess largest;
   for (const auto& [gpu, of_gpu] : iterations.gpus) {
@@ -163,8 +171,8 @@ Excess add_excess(const Iterations& iterations, std::size_t iteration, std::map<
   return largest;
 }
 
-// How much longer than usual the GPU worked in its time on what it did not enqueue, or had that wait for an event or another stream: it waited for a queue,
-// and nothing is to be won there. Of the GPU that most of it is of.
+// How much longer than usual, in the iteration's time, the GPU worked on something that the iteration did not enqueue, or made its work wait for an
+// event or another stream. The iteration waited for a queue then, and there is nothing to win. The largest value of any GPU.
 Nanoseconds waited_for_queue(const Iterations& iterations, std::size_t iteration, const std::map<GpuId, GpuExcess>& gpus) {
   Nanoseconds longest = 0;
   for (const auto& [gpu, sums] : gpus) {
@@ -198,13 +206,13 @@ stats::Table empty_table() {
                        stats::texts("What Differs Most"), stats::texts("Process"), stats::texts("Iteration")});
 }
 
-// The iterations of a process that are slow, and take enough time to be a finding.
+// The slow iterations of a process, if they take enough time to be a finding.
 struct Slow {
   const OfProcess* of = nullptr;
   Finding finding;
-  std::vector<std::size_t> iterations;  // ascending
-  std::vector<std::size_t> own;         // of these, such as are slow for other reasons than waiting for ranks that came later
-  Nanoseconds waiting = 0;              // of the cost, what they waited so longer than usual
+  std::vector<std::size_t> iterations;  // in ascending order
+  std::vector<std::size_t> own;         // those that are slow for other reasons than waiting for ranks that came later
+  Nanoseconds waiting = 0;              // the part of the cost in which they waited longer for such ranks than usual
 };
 
 std::string name_of(const Trace& trace, ProcessId process) {
@@ -212,7 +220,7 @@ std::string name_of(const Trace& trace, ProcessId process) {
   return file.empty() ? name : file + ": " + name;
 }
 
-// For which rank a process waits most in its slow iterations; none where it waits for none.
+// The rank for which a process waits most in its slow iterations; nothing if it waits for none.
 std::optional<std::uint32_t> origin_of(const Slow& slow) {
   std::map<std::uint32_t, Nanoseconds> times;
   for (const Iterations::Origin& origin : slow.of->iterations.origins)
@@ -232,13 +240,13 @@ Message title_of(const Trace& trace, const Families& families, const IterationSe
                  std::move(values));
 }
 
-// Adds the slow iterations of a process to the table. Returns what there is to say of them, if anything.
+// Adds the slow iterations of a process to the table. Returns the finding about them, if there is one.
 std::optional<Slow> find_slow(const RuleContext& context, const Families& families, const LoopWork& work, const Ranks& ranks, const OfProcess& of, Named named,
                               const RuleArguments& arguments, stats::Table& table) {
   const Trace& trace = context.trace;
   const IterationSeries& series = *of.series;
   const Iterations& iterations = of.iterations;
-  const Waiting waiting = ranks.waiting;
+  const Waiting waiting = ranks.waiting_of(series.process);
   const double slower = arguments.real("slower");
   const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
   const auto is_compared = [&](const Iteration& iteration) { return !(iteration.range < after_warm_up); };
@@ -312,7 +320,7 @@ std::optional<Slow> find_slow(const RuleContext& context, const Families& famili
   return found;
 }
 
-// A finding, and the iterations that other processes need not be told of beside it.
+// A finding, and the iterations that need not be reported again for other processes.
 class Leader {
  public:
   Leader(const Trace& trace, const Ranks& ranks, const Slow& slow)
@@ -320,11 +328,13 @@ class Leader {
     for (const std::size_t i : iterations_) names_.insert(range_name(trace, slow.of->iterations.all[i].range));
   }
 
-  // Of a rank that communicates as this one does: whether it is slow for reasons of its own in no other iterations, for the most part, or only waits, and in
-  // one of these. Of others, which may meet in a way that was not recorded: whether it is slow in the same ones for the most part, and at the same time.
+  // True if the other process need not be reported. For a rank of the same program that communicates as this one does: if at least half of its iterations that
+  // are slow for reasons of its own are among these, or if it only waits, and does so in one of these. For other processes, which may meet in a way that was
+  // not recorded: if it is mostly slow in the same iterations, and at the same time.
   [[nodiscard]] bool says(const Slow& other) const {
     if (other.of->series->family != slow_.of->series->family) return false;
-    if (!ranks_.communicating.contains(slow_.of->series->process) || !ranks_.communicating.contains(other.of->series->process)) {
+    const auto own = ranks_.programs.find(slow_.of->series->process), others = ranks_.programs.find(other.of->series->process);
+    if (own == ranks_.programs.end() || others == ranks_.programs.end() || own->second != others->second) {
       const std::size_t same = count_same(other, other.iterations);
       return !time_of(slow_).intersected(time_of(other)).empty() && 2 * same > other.iterations.size() && 2 * same > slow_.iterations.size();
     }
@@ -353,7 +363,7 @@ class Leader {
     for (std::size_t i = 0; i < std::min(kMostNamed, others_.size()); ++i) names = listed(std::move(names), Message::verbatim(name_of(trace_, others_[i])));
     return others_.size() > kMostNamed ? Message("{names}, ...", {{"names", names}}) : names;
   }
-  // Iterations are the same by their order, and where processes have unlike numbers of them, by their names.
+  // Iterations correspond by their order, or by their names if processes have different numbers of them.
   [[nodiscard]] std::size_t count_same(const Slow& other, std::span<const std::size_t> some) const {
     const std::vector<Iteration>& all = other.of->iterations.all;
     const bool by_order = all.size() == slow_.of->iterations.all.size();
@@ -371,9 +381,10 @@ class Leader {
   Nanoseconds waiting_ = 0;
 };
 
-// What is slow on one rank is so on those that wait for it, in the same iterations: that is one finding, of the rank that has most of it but for waiting.
+// A slow iteration on one rank is also slow on the ranks that wait for it: this is reported as one finding, for the rank that has most of it without
+// waiting.
 std::vector<Finding> once_for_ranks_that_meet(const Trace& trace, const Ranks& ranks, std::vector<Slow> all) {
-  constexpr std::ptrdiff_t kMostLeaders = 64;  // that others are compared with
+  constexpr std::ptrdiff_t kMostLeaders = 64;  // with which others are compared
   std::stable_sort(all.begin(), all.end(), [](const Slow& a, const Slow& b) { return a.finding.cost - a.waiting > b.finding.cost - b.waiting; });
   std::vector<Leader> leaders;
   for (const Slow& one : all) {
@@ -401,7 +412,6 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   const std::vector<IterationSeries>& all = are_known ? work.iterations() : asked_for;
   if (all.empty() && !wanted.empty()) return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
   const ReadingTimes readings(reads_counters(trace) ? counter_readings(trace, context.launches(), context.stop) : std::vector<CounterReading>());
-  const Overhead overhead = reads_counters(trace) ? Overhead::kReadsCounters : Overhead::kDiffers;
   stats::Table table = empty_table();
   const Ranks ranks = all.empty() ? Ranks() : ranks_of(trace, work);
   std::vector<OfProcess> found;
@@ -412,7 +422,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
     Iterations iterations = iterations_of(context, readings, series, first_work.of(of_process));
     if (!iterations.all.empty()) found.push_back({&series, std::move(iterations)});
   }
-  add_what_gpus_did(context, ranks.waits, gpus, overhead, found);
+  add_what_gpus_did(context, ranks.waits, gpus, work.with_readings(), found);
   const auto is_first = [&](const OfProcess& one) { return one.series->process == found.front().series->process; };
   const Named named = std::all_of(found.begin(), found.end(), is_first) ? Named::kRange : Named::kRangeAndProcess;
   std::vector<Slow> slow;

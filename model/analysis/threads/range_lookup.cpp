@@ -12,12 +12,12 @@ RangeLookup::RangeLookup(const Trace& trace, std::uint64_t looks) : trace_(&trac
 ThreadId RangeLookup::owner(ThreadId thread, Nanoseconds t) {
   if (innermost(thread, t).valid()) return thread;
   const auto candidates = with_ranges_.find(trace_->threads()[thread].process);
-  constexpr std::size_t kMostAsked = 256;  // threads, at each operation
+  constexpr std::size_t kMostAsked = 256;  // threads that are looked at for each operation
   if (candidates == with_ranges_.end() || candidates->second.size() > kMostAsked) return thread;
   ThreadId found = thread;
   for (const ThreadId other : candidates->second) {
     if (!innermost(other, t).valid()) continue;
-    if (found != thread) return thread;  // several
+    if (found != thread) return thread;  // several threads have ranges
     found = other;
   }
   return found;
@@ -25,10 +25,13 @@ ThreadId RangeLookup::owner(ThreadId thread, Nanoseconds t) {
 
 EventRef RangeLookup::innermost(ThreadId thread, Nanoseconds t) {
   EventRef innermost;
-  for_each(thread, t, [&](EventRef range) {
-    const auto start = [&](EventRef event) { return trace_->lane(event.lane).start(event.index); };
-    if (!innermost.valid() || start(range) >= start(innermost)) innermost = range;
-  });
+  Nanoseconds begin = 0;
+  for (Source& source : sources_of(thread)) {
+    const std::optional<EventIndex> range = source.cursor.at(t);
+    if (!range || (innermost.valid() && source.cursor.time().begin < begin)) continue;
+    innermost = {source.lane, *range};
+    begin = source.cursor.time().begin;
+  }
   return innermost;
 }
 

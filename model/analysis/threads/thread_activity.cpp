@@ -11,7 +11,7 @@
 namespace lanescope::analysis {
 namespace {
 
-// Its own, and what its process does on no thread that is known; in the order of the trace.
+// The tracks of the thread, and the tracks of its process that belong to no known thread; in the order of the trace.
 std::vector<TrackId> tracks_of(const Trace& trace, const ThreadTracks& tracks, ThreadId thread) {
   std::vector<TrackId> all(tracks.of(thread).begin(), tracks.of(thread).end());
   for (const TrackKind kind : {TrackKind::kOverhead, TrackKind::kCompilation}) {
@@ -22,7 +22,7 @@ std::vector<TrackId> tracks_of(const Trace& trace, const ThreadTracks& tracks, T
   return all;
 }
 
-// Of a state in which the thread did not run.
+// The cause for a state in which the thread did not run.
 std::optional<IdleCause> cause_of(ThreadState state) {
   switch (state) {
     case ThreadState::kBlocked:
@@ -75,7 +75,7 @@ ThreadActivity::ThreadActivity(const Trace& trace, const ThreadTracks& tracks, T
       case TrackKind::kNvtxRanges:
       case TrackKind::kNvtxProcessRanges: {
         const std::string_view domain = trace.domain_name(process, track.key.domain);
-        if (domain == kFileAccessDomain) break;  // the calls themselves are there
+        if (domain == kFileAccessDomain) break;  // the calls themselves are recorded on another track
         const bool is_of_system = domain == kPythonLockDomain || domain == kSystemCallDomain;
         const Layer layer = is_of_system ? Layer::kOsCall : is_communication_domain(domain) ? Layer::kCommunication : Layer::kRange;
         for (const LaneId id : track.lanes) add(layer, id);
@@ -90,7 +90,7 @@ ThreadActivity::ThreadActivity(const Trace& trace, const ThreadTracks& tracks, T
 ThreadActivity::Layer ThreadActivity::layer_of(const Source& source, EventIndex index) {
   const Lane& lane = source.cursor.lane();
   switch (source.layer) {
-    case Layer::kOsCall:  // whoever holds Python's lock goes on
+    case Layer::kOsCall:  // the holder of Python's lock is not waiting
       return trace_->name(lane.name(index)).starts_with(kHoldsPythonLock) ? Layer::kRange : source.layer;
     case Layer::kHeldBack:
       return cause_of(trace_->thread_state_detail(lane.detail(index)).state) ? source.layer : Layer::kRange;
@@ -137,11 +137,12 @@ void ThreadActivity::enter(std::uint32_t source, Nanoseconds t) {
   sweep_.covering[source] = lane.size();
   sweep_.next[source] = std::numeric_limits<Nanoseconds>::max();
   if (at == lane.size()) return;
-  sweep_.next[source] = lane.start(at) > t ? lane.start(at) : lane.end(at);
+  const TimeRange time = sources_[source].cursor.time();
+  sweep_.next[source] = time.begin > t ? time.begin : time.end;
   sweep_.changes.emplace(sweep_.next[source], source);
-  if (lane.start(at) > t) return;
+  if (time.begin > t) return;
   sweep_.covering[source] = at;
-  if (is_range(sources_[source])) sweep_.ranges.emplace(lane.start(at), source);
+  if (is_range(sources_[source])) sweep_.ranges.emplace(time.begin, source);
   if (const Layer layer = layer_of(sources_[source], at); layer != Layer::kRange) sweep_.by_layer[static_cast<std::size_t>(layer)].insert(source);
 }
 
@@ -170,7 +171,7 @@ bool ThreadActivity::move_to(Nanoseconds t) {
 void ThreadActivity::advance(Nanoseconds t) {
   for (; !sweep_.changes.empty(); sweep_.changes.pop()) {
     const auto [time, source] = sweep_.changes.top();
-    if (time != sweep_.next[source]) continue;  // from before it went back
+    if (time != sweep_.next[source]) continue;  // outdated: it was added before going back
     if (time > t) return;
     leave(source);
     enter(source, t);
@@ -204,26 +205,27 @@ Activity ThreadActivity::at_in_many(Nanoseconds t, Nanoseconds& until) {
   return activity;
 }
 
-// What is known of time t; `until` becomes the time at which that may change.
+// What the thread did at time t; `until` is lowered to the time at which that may change.
 Activity ThreadActivity::at(Nanoseconds t, std::vector<Scan>& scans, Nanoseconds& until) {
   Activity activity;
+  Nanoseconds range_start = 0;
   Layer best = Layer::kRange;
   for (Scan& scan : scans) {
     const Lane& lane = scan.source->cursor.lane();
-    while (scan.at < lane.size() && lane.end(scan.at) <= t) ++scan.at;
+    while (scan.at < lane.size() && scan.time.end <= t)
+      if (++scan.at < lane.size()) scan.time = {lane.start(scan.at), lane.end(scan.at)};
     if (scan.at == lane.size()) continue;
-    if (lane.start(scan.at) > t) {
-      until = std::min(until, lane.start(scan.at));
+    if (scan.time.begin > t) {
+      until = std::min(until, scan.time.begin);
       continue;
     }
-    until = std::min(until, lane.end(scan.at));
-    if (is_range(*scan.source)) {
-      const EventRef range{scan.source->id, scan.at};
-      const bool inner = !activity.nvtx.valid() || lane.start(scan.at) >= trace_->lane(activity.nvtx.lane).start(activity.nvtx.index);
-      if (inner) activity.nvtx = range;
+    until = std::min(until, scan.time.end);
+    if (is_range(*scan.source) && (!activity.nvtx.valid() || scan.time.begin >= range_start)) {
+      activity.nvtx = {scan.source->id, scan.at};
+      range_start = scan.time.begin;
     }
     const Layer layer = layer_of(*scan.source, scan.at);
-    if (layer == Layer::kRange || layer > best || (layer == best && layer != Layer::kCommunication)) continue;  // of communication, the last says it
+    if (layer == Layer::kRange || layer > best || (layer == best && layer != Layer::kCommunication)) continue;  // for communication, the last one counts
     best = layer;
     take(*scan.source, scan.at, layer, activity);
   }
@@ -236,7 +238,7 @@ void ThreadActivity::describe(TimeRange window, std::vector<Activity>& pieces) {
   for (Source& source : sources_) {
     if (is_swept) break;
     const EventIndex at = source.cursor.seek(window.begin);
-    if (at < source.cursor.lane().size() && source.cursor.lane().start(at) < window.end) scans_.push_back({&source, at});
+    if (at < source.cursor.lane().size() && source.cursor.time().begin < window.end) scans_.push_back({&source, at, source.cursor.time()});
   }
   for (Nanoseconds t = window.begin; t < window.end;) {
     Nanoseconds until = window.end;
@@ -266,9 +268,9 @@ EventRef ThreadActivity::innermost_range(Nanoseconds t) {
   for (Source& source : sources_) {
     if (source.layer != Layer::kRange && source.layer != Layer::kCommunication) continue;
     const std::optional<EventIndex> range = source.cursor.at(t);
-    if (!range || (innermost.valid() && source.cursor.lane().start(*range) < begin)) continue;
+    if (!range || (innermost.valid() && source.cursor.time().begin < begin)) continue;
     innermost = {source.id, *range};
-    begin = source.cursor.lane().start(*range);
+    begin = source.cursor.time().begin;
   }
   return innermost;
 }

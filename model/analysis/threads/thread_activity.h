@@ -1,8 +1,7 @@
-// What one thread did, moment by moment, as far as its tracks tell.
+// What one thread did at each moment, as far as its tracks show it.
 //
-// Where several things are known of a moment, the first of these says what it was: the profiler, a communication range, a CUDA call,
-// compilation, a call into the C library, the scheduler, where it held the thread back. Where nothing is known, the thread ran code of
-// its own.
+// If several things are known of a moment, the first of the following counts: the profiler, a communication range, a CUDA call, compilation, a call
+// into the C library, the scheduler if it held the thread back. If nothing is known, the thread ran code of its own.
 #pragma once
 
 #include <array>
@@ -28,7 +27,7 @@ struct Activity {
   EventRef nvtx;  // the innermost NVTX range, over all domains
 };
 
-// What all threads of a trace share: memos, and which launches were measured.
+// Data that all threads of a trace share: answers about names, and which launches were measured.
 struct NameClasses {
   explicit NameClasses(const Trace& trace)
       : cuda_call(trace, classify_cuda_call),
@@ -39,7 +38,7 @@ struct NameClasses {
         has_measured(trace.processes().size()) {
     for (const std::uint64_t launch : measured) has_measured[static_cast<ProcessId>(launch >> 32)] = true;
   }
-  // The kernel's counters were read in this call: that took what it took.
+  // True if the kernel's counters were read in this call: the call took its time for that.
   [[nodiscard]] bool is_measured(ProcessId process, std::uint32_t correlation) const {
     return process < has_measured.size() && has_measured[process] && measured.contains(std::uint64_t{process} << 32 | correlation);
   }
@@ -56,19 +55,20 @@ struct NameClasses {
 
 class ThreadActivity {
  public:
-  // Lanes of a thread that are all looked at for each moment; of more, those alone in which something begins or ends.
+  // Up to this many lanes of a thread are all looked at for each moment. With more lanes, only those are in which something starts or ends.
   static constexpr std::size_t kFewLanes = 64;
-  // O(tracks). `few_lanes`: another number for tests.
+  // O(tracks). `few_lanes`: another limit for tests.
   ThreadActivity(const Trace& trace, const ThreadTracks& tracks, ThreadId thread, NameClasses& names, std::size_t few_lanes = kFewLanes);
 
-  // Appends what the thread did in the window, in adjoining pieces that cover it. Windows must come in order of begin, or cost O(log n) a
-  // lane instead of O(1). O(lanes · events in the window); of many lanes whose windows come in order O(log n) for each event in or between windows.
+  // Appends what the thread did in the window, in adjoining pieces that cover it. Windows must come in order of start, otherwise they cost O(log n) a
+  // lane instead of O(1). O(lanes · events in the window). With many lanes, and windows in order: O(log n) for each event in the windows or between
+  // them.
   void describe(TimeRange window, std::vector<Activity>& pieces);
 
   // The innermost NVTX range at t.
   [[nodiscard]] EventRef innermost_range(Nanoseconds t);
 
-  // The closest call that makes a stream wait, among the few calls in front of this one; 0 when there is none.
+  // The closest call that makes a stream wait, among the few calls in front of this one; 0 if there is none.
   [[nodiscard]] NameId stream_wait_before(EventRef call) const;
 
  private:
@@ -81,29 +81,30 @@ class ThreadActivity {
   struct Scan {  // a source within a window
     const Source* source;
     EventIndex at;
+    TimeRange time;  // of the event at `at`
   };
 
-  // What covers a moment that moves on. Where one is asked for that lies before it, all lanes are looked at.
+  // The events that cover a moment, which moves forward. If an earlier moment is asked for, all lanes are looked at instead.
   struct Sweep {
     bool has_begun = false;
     Nanoseconds time = 0;
-    std::vector<EventIndex> covering;  // by source; of no meaning where it is in none of the sets below
+    std::vector<EventIndex> covering;  // by source; meaningless if the source is in none of the sets below
     std::priority_queue<std::pair<Nanoseconds, std::uint32_t>, std::vector<std::pair<Nanoseconds, std::uint32_t>>, std::greater<>>
-        changes;                                                                            // when, of which source
-    std::vector<Nanoseconds> next;                                                          // by source: which of its changes counts
-    std::set<std::pair<Nanoseconds, std::uint32_t>> ranges;                                 // their starts, and sources
+        changes;                                                                            // time of the change, and its source
+    std::vector<Nanoseconds> next;                                                          // by source: the time of the change that counts
+    std::set<std::pair<Nanoseconds, std::uint32_t>> ranges;                                 // their starts, and their sources
     std::array<std::set<std::uint32_t>, static_cast<std::size_t>(Layer::kRange)> by_layer;  // sources
   };
 
   [[nodiscard]] bool has_many() const noexcept { return sources_.size() > few_lanes_; }
   [[nodiscard]] Activity at(Nanoseconds t, std::vector<Scan>& scans, Nanoseconds& until);
   [[nodiscard]] Activity at_in_many(Nanoseconds t, Nanoseconds& until);
-  [[nodiscard]] bool move_to(Nanoseconds t);  // false where it lies behind
+  [[nodiscard]] bool move_to(Nanoseconds t);  // returns false if t lies before the current moment
   void advance(Nanoseconds t);
-  void go_back();  // to where it was moved
+  void go_back();  // to the moment to which it was moved last
   void enter(std::uint32_t source, Nanoseconds t);
   void leave(std::uint32_t source);
-  // What an event says of its thread; kRange where nothing.
+  // What an event says about its thread; kRange if nothing.
   [[nodiscard]] Layer layer_of(const Source& source, EventIndex index);
   void take(const Source& source, EventIndex index, Layer layer, Activity& activity);
   [[nodiscard]] static bool is_range(const Source& source) noexcept { return source.layer == Layer::kRange || source.layer == Layer::kCommunication; }
@@ -113,8 +114,8 @@ class ThreadActivity {
   std::vector<Source> sources_;
   std::vector<Scan> scans_;  // scratch
   std::size_t few_lanes_;
-  Sweep sweep_;                          // of many lanes
-  std::vector<std::uint32_t> advanced_;  // sources that changed since it was moved
+  Sweep sweep_;                          // used for many lanes
+  std::vector<std::uint32_t> advanced_;  // sources that changed since the last move
 };
 
 }  // namespace lanescope::analysis

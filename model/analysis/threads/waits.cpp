@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "call_class.h"
 #include "model/trace/domains/python_lock.h"
@@ -12,8 +13,9 @@ namespace lanescope::analysis {
 namespace {
 
 constexpr Nanoseconds kLaunchLatency = 10'000;       // between a call and its work on an empty GPU, or between two operations of a stream
-constexpr Nanoseconds kLongestLook = 1'000'000'000;  // back along a thread, but in gaps of its GPU, which are described whole (idle.h)
+constexpr Nanoseconds kLongestLook = 1'000'000'000;  // back along a thread; except in gaps of its GPU, which are described whole (idle.h)
 constexpr Nanoseconds kHandOver = 1'000'000;         // between a thread that writes and one that wakes up
+constexpr Nanoseconds kTurns = 200'000;              // between a thread that goes on and the one that woke it and waits from then on
 
 bool is_writing_call(std::string_view name) noexcept {
   constexpr std::array<std::string_view, 4> kWrites{"write", "send", "mq_send", "splice"};
@@ -32,7 +34,7 @@ struct WaitFinder::State {
   }
   [[nodiscard]] CallClass call_class(EventRef call) { return names.cuda_call(trace.lane(call.lane).name(call.index)); }
 
-  // Visits, of each lane of tracks that are wanted, the last event that starts before t.
+  // Visits the last event that starts before t in each lane of the wanted tracks.
   template <typename Wanted, typename Visit>
   void for_each_last(Nanoseconds t, Wanted wanted, Visit visit) const {
     for (const Track& track : trace.tracks()) {
@@ -42,7 +44,7 @@ struct WaitFinder::State {
     }
   }
 
-  // Of the operations that start before t, the one that ends last.
+  // The operation that ends last of those that start before t.
   template <typename Wanted>
   [[nodiscard]] EventRef last_operation(Nanoseconds t, Wanted wanted) const {
     EventRef last;
@@ -61,12 +63,12 @@ struct WaitFinder::State {
     });
   }
 
-  // The operation of another stream for which this one was made to wait, between the calls of the operation in front and of itself.
+  // The operation of another stream for which this one was made to wait, between the call of the operation in front and its own call.
   [[nodiscard]] EventRef in_front_by_event(EventRef operation, Nanoseconds since, Nanoseconds enqueued) const {
     const TrackKey own = key(operation);
     const Nanoseconds start = time(operation).begin;
     EventRef last;
-    bool waits = false;  // for something that is not known
+    bool waits = false;  // for something unknown
     for (const TrackId id : trace.tracks_of(own.process, TrackKind::kSynchronizations)) {
       const Track& track = trace.tracks()[id];
       if (track.key.context != own.context || track.key.stream != own.stream) continue;
@@ -86,7 +88,7 @@ struct WaitFinder::State {
         }
     }
     if (last.valid() || !waits) return last;
-    // It is not recorded for which event: the operation of another stream that ended just then.
+    // The awaited event was not recorded: the operation of another stream that ended just before.
     EventRef just_then;
     for_each_last(
         start,
@@ -129,11 +131,13 @@ struct WaitFinder::State {
       if (other.valid()) other_end = std::min(time(other).end, start);
     }
     const bool launched_before = !launch || front_end > time(*launch).begin;
-    if (other.valid() && other_end >= front_end && (other_end >= enqueued || start - other_end <= kLaunchLatency))
+    if (other.valid() && other_end >= front_end && start - other_end <= kLaunchLatency)
       return Wait{WaitKind::kOtherStream, other, {time(other).begin, other_end}, IdleCause::kDependency};
-    if (front.valid() && (front_end >= enqueued || (launched_before && start - front_end <= kLaunchLatency)))
+    const bool front_ended_just_then = front.valid() && start - front_end <= kLaunchLatency;
+    if (front_ended_just_then && (front_end >= enqueued || launched_before))
       return Wait{WaitKind::kStream, front, {time(front).begin, front_end}, IdleCause::kDependency};
-    if (!launch) return std::nullopt;
+    // Enqueued behind work that ended long before it began: it waited for something that was not recorded, such as a function of the host.
+    if (!launch || (front.valid() && front_end >= enqueued)) return std::nullopt;
     if (call_class(*launch) == CallClass::kCopy) return of_call_start(*launch);  // the call and its copy are one
     return Wait{WaitKind::kEnqueued, *launch, time(*launch), IdleCause::kLaunch};
   }
@@ -148,7 +152,7 @@ struct WaitFinder::State {
     return {};
   }
 
-  // What the thread did most in this time, where it did that longest at one go.
+  // What the thread did most in this time: the place at which it did that longest without a break.
   [[nodiscard]] std::optional<Wait> of_thread(ThreadId thread, TimeRange window) {
     window.begin = std::max(window.begin, trace.extent().begin);
     if (thread == kNone || window.empty()) return std::nullopt;
@@ -163,8 +167,8 @@ struct WaitFinder::State {
     return Wait{WaitKind::kCode, longest->nvtx, longest->range, longest->cause};
   }
 
-  // What held up a call that enqueues: since the GPU of its work fell idle, or its stream did where the GPU is busy with something else. Where
-  // neither did, it came in time; and of a call that enqueues nothing, nobody can say when it was due.
+  // What held up a call that enqueues, since the GPU of its work fell idle, or since its stream did if the GPU is busy with something else. If neither
+  // fell idle, the call came in time. For a call that enqueues nothing, nobody can say when it was due.
   [[nodiscard]] std::optional<Wait> of_call_start(EventRef call) {
     const Nanoseconds start = time(call).begin;
     const std::vector<EventRef> work = trace.work_of(call);
@@ -182,7 +186,7 @@ struct WaitFinder::State {
     return of_thread(key(call).thread, {since, start});
   }
 
-  // The work of its process with whose end it ended.
+  // The work of its process with whose end the call ended.
   [[nodiscard]] std::optional<Wait> of_synchronization(EventRef call) {
     const TimeRange own = time(call);
     const ProcessId process = key(call).process;
@@ -232,7 +236,73 @@ struct WaitFinder::State {
     return Wait{WaitKind::kWriter, writer, time(writer), IdleCause::kOsQueue};
   }
 
-  // Who held a lock of the C library is not recorded; which other thread of the process ran meanwhile, is.
+  [[nodiscard]] bool is_in_state(ThreadId thread, Nanoseconds t, ThreadState state) const {
+    for (const TrackId id : tracks.of(thread)) {
+      if (trace.tracks()[id].key.kind != TrackKind::kThreadStates) continue;
+      for (const LaneId lane : trace.tracks()[id].lanes)
+        if (const auto index = trace.lane(lane).at(t)) return trace.thread_state_detail(trace.lane(lane).detail(*index)).state == state;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool has_states(ThreadId thread) const {
+    const std::span<const TrackId> all = tracks.of(thread);
+    return std::any_of(all.begin(), all.end(), [&](TrackId id) { return trace.tracks()[id].key.kind == TrackKind::kThreadStates; });
+  }
+
+  // When the thread was woken that was in a wait: at the end of its last blocked state in it, or else at the end of the wait.
+  [[nodiscard]] Nanoseconds woken(ThreadId thread, TimeRange wait) const {
+    std::optional<Nanoseconds> woken;
+    for (const TrackId id : tracks.of(thread)) {
+      if (trace.tracks()[id].key.kind != TrackKind::kThreadStates) continue;
+      for (const LaneId lane : trace.tracks()[id].lanes) {
+        const auto [first, end] = trace.lane(lane).overlapping(wait);
+        for (EventIndex i = first; i < end; ++i)
+          if (trace.thread_state_detail(trace.lane(lane).detail(i)).state == ThreadState::kBlocked)
+            woken = std::max(woken.value_or(wait.begin), std::min(wait.end, trace.lane(lane).end(i)));
+      }
+    }
+    return woken.value_or(wait.end);
+  }
+
+  // The first wait of each other thread of the process that begins about that time: a call that waits for a lock or a condition, or a blocked state.
+  [[nodiscard]] std::map<ThreadId, EventRef> waits_that_begin(ProcessId process, ThreadId thread, TimeRange window) {
+    std::map<ThreadId, EventRef> begun;
+    for (const TrackKind kind : {TrackKind::kOsRuntime, TrackKind::kThreadStates})
+      for (const TrackId id : trace.tracks_of(process, kind)) {
+        const Track& track = trace.tracks()[id];
+        if (track.key.thread == thread || track.key.thread == kNone) continue;
+        for (const LaneId lane_id : track.lanes) {
+          const Lane& lane = trace.lane(lane_id);
+          for (EventIndex i = lane.lower_bound(window.begin); i < lane.size() && lane.start(i) < window.end; ++i) {
+            const bool waits = kind == TrackKind::kOsRuntime ? names.os_call(lane.name(i)) == IdleCause::kOsLock
+                                                             : trace.thread_state_detail(lane.detail(i)).state == ThreadState::kBlocked;
+            if (!waits) continue;
+            EventRef& first = begun.try_emplace(track.key.thread, EventRef{lane_id, i}).first->second;
+            if (lane.start(i) < time(first).begin) first = {lane_id, i};
+            break;
+          }
+        }
+      }
+    return begun;
+  }
+
+  [[nodiscard]] std::optional<Wait> of_hand_over(ThreadId thread, TimeRange wait) {
+    if (thread == kNone) return std::nullopt;
+    const Nanoseconds at = woken(thread, wait);
+    const TimeRange window{std::max(wait.begin + 1, at - kTurns), at + kTurns};
+    EventRef other;
+    for (const auto& [candidate, begun] : waits_that_begin(trace.threads()[thread].process, thread, window)) {
+      const Nanoseconds last = std::min(at, time(begun).begin) - 1;  // it ran then, if it is the one
+      if (has_states(candidate) && !is_in_state(candidate, last, ThreadState::kRunning)) continue;
+      if (other.valid()) return std::nullopt;
+      other = begun;
+    }
+    if (!other.valid()) return std::nullopt;
+    return Wait{WaitKind::kHandOver, other, {wait.begin, std::min(at, time(other).begin)}, IdleCause::kOsLock};
+  }
+
+  // The holder of a lock of the C library is not recorded, but the other thread of the process that ran meanwhile is.
   [[nodiscard]] std::optional<Wait> of_lock(EventRef call) {
     const TimeRange own = time(call);
     EventRef busiest;
@@ -258,7 +328,7 @@ struct WaitFinder::State {
     return Wait{WaitKind::kOtherThread, busiest, time(busiest).intersected(own), IdleCause::kOsLock};
   }
 
-  // A call that writes is late for what its thread did since it wrote before.
+  // A call that writes is late because of what its thread did since its previous write.
   [[nodiscard]] std::optional<Wait> of_writing(EventRef call) {
     const Lane& lane = trace.lane(call.lane);
     const Nanoseconds start = lane.start(call.index);
@@ -282,7 +352,10 @@ struct WaitFinder::State {
     if (own.kind != TrackKind::kOsRuntime) return std::nullopt;
     if (is_writing_call(trace.name(name))) return of_writing(event);
     const IdleCause cause = names.os_call(name);
-    if (cause == IdleCause::kOsLock) return of_lock(event);
+    if (cause == IdleCause::kOsLock) {
+      const std::optional<Wait> turns = of_hand_over(own.thread, time(event));
+      return turns ? turns : of_lock(event);
+    }
     return cause == IdleCause::kOsQueue || cause == IdleCause::kOsIo ? of_wait_for_data(event) : std::nullopt;
   }
 
@@ -298,6 +371,10 @@ WaitFinder::~WaitFinder() = default;
 std::optional<Wait> WaitFinder::before(EventRef event) {
   if (!event.valid() || state_->trace.provenance().outline_only) return std::nullopt;
   return state_->before(event);
+}
+
+std::optional<Wait> WaitFinder::hand_over(ThreadId thread, TimeRange wait) {
+  return state_->trace.provenance().outline_only ? std::nullopt : state_->of_hand_over(thread, wait);
 }
 
 std::optional<WaitFinder::CollectiveWait> WaitFinder::collective_wait(EventRef kernel) {
@@ -343,7 +420,7 @@ Message wait_words(const Trace& trace, const Wait& wait) {
     case WaitKind::kCall:
       return Message("its thread, which was in this call");
     case WaitKind::kCode:
-      if (wait.cause != IdleCause::kCpuCode) {  // it ran no code, and which call it was in is not known
+      if (wait.cause != IdleCause::kCpuCode) {  // it ran no code, and it is not known in which call it was
         const Message what(idle_cause_name(wait.cause));
         return wait.event.valid() ? Message("its thread, in this range: {what}", {{"what", what}}) : Message("its thread: {what}", {{"what", what}});
       }
@@ -361,6 +438,10 @@ Message wait_words(const Trace& trace, const Wait& wait) {
       const std::optional<std::uint32_t> rank = process == kNone ? std::nullopt : trace.processes()[process].place.rank;
       return rank ? Message("the rank that came last to this collective, rank {rank}", {{"rank", std::to_string(*rank)}})
                   : Message("the rank that came last to this collective");
+    }
+    case WaitKind::kHandOver: {
+      const std::string thread = thread_of();
+      return Message("thread {thread}, which woke it and then waited itself", {{"thread", thread}});
     }
     case WaitKind::kOtherThread: {
       const std::string thread = thread_of();

@@ -19,8 +19,8 @@ bool is_on_gpu(const TrackKey& key) {
   return is_gpu_work(key.kind) || key.kind == TrackKind::kSynchronizations || (key.kind == TrackKind::kPageFaults && key.gpu != kNone);
 }
 
-// Counters may have begun before the recording did.
-Nanoseconds origin_of(const Trace& trace) {
+// Counters may begin before the recording.
+Nanoseconds time_origin_of(const Trace& trace) {
   Nanoseconds origin = std::min<Nanoseconds>(0, trace.extent().begin);
   for (CounterId id = 0; id < trace.counters().size(); ++id) origin = std::min(origin, trace.counter_series(id).extent().begin);
   return origin;
@@ -35,7 +35,7 @@ class ChromeExport {
         pids_(trace),
         events_(trace, selection, json_, pids_),
         series_(trace, selection, json_, pids_),
-        origin_(origin_of(trace)) {
+        origin_(time_origin_of(trace)) {
     json_.set_origin(origin_);
   }
 
@@ -44,7 +44,7 @@ class ChromeExport {
     write_members();
     json_.key("traceEvents").open('[');
     write_names();
-    for (const bool on_gpu : {false, true})  // arrows come with GPU work, and lead from calls that must be there
+    for (const bool on_gpu : {false, true})  // arrows are written with GPU work and start at calls, which must precede them
       for (const Track& track : trace_.tracks())
         if (is_on_gpu(track.key) == on_gpu && !write_track(track)) return false;
     for (CounterId id = 0; id < trace_.counters().size(); ++id)
@@ -89,7 +89,7 @@ class ChromeExport {
     json_.key("args").open('{').field(field, value).close('}').close('}');
   }
 
-  // "stream 7 copies", "stream 7 (2)" for what overlaps other work of it, "stream 7: waits".
+  // "stream 7 copies", "stream 7 (2)" for work that overlaps other work of the stream, "stream 7: waits".
   [[nodiscard]] std::string row_name(const TrackKey& key, std::size_t lane) const {
     const CudaStream* stream = trace_.find_stream(key.process, key.context, key.stream);
     std::string name = key.stream == kNone ? "all streams" : "stream " + std::to_string(key.stream);
@@ -119,7 +119,7 @@ class ChromeExport {
     }
     for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) {
       if (pids_.is_used(gpu)) continue;
-      const std::string label = "GPU " + std::to_string(trace_.gpus()[gpu].ordinal);  // that no process uses: it has counters at most
+      const std::string label = "GPU " + std::to_string(trace_.gpus()[gpu].ordinal);  // not used by a process: it has at most counters
       write_name("process_name", pids_.counters(gpu), 0, "name", std::string_view(trace_.gpus()[gpu].name));
       write_name("process_labels", pids_.counters(gpu), 0, "labels", std::string_view(label));
     }

@@ -24,13 +24,15 @@ using namespace exporters;
 constexpr std::string_view kOwnFormat = "Lanescope";
 constexpr std::string_view kOwnProducer = "lanescope ";
 
-// Of several recordings as one, what all have in common: a file has room for one.
+// For several recordings, the common part of their provenances, because a file has only one.
 Provenance origin_of(const Trace& trace) {
   Provenance origin = trace.provenance();
   for (const TracePart& part : trace.parts()) {
     const Provenance& other = part.provenance;
-    for (const auto of : {&Provenance::host_name, &Provenance::operating_system, &Provenance::working_directory, &Provenance::machine_id, &Provenance::boot_id})
+    for (const auto of : {&Provenance::host_name, &Provenance::operating_system, &Provenance::processor, &Provenance::driver_version, &Provenance::options,
+                          &Provenance::working_directory, &Provenance::machine_id, &Provenance::boot_id})
       if (origin.*of != other.*of) (origin.*of).clear();
+    if (origin.processor_count != other.processor_count) origin.processor_count = 0;
     if (origin.command != other.command) origin.command.clear();
     if (origin.attached_pid != other.attached_pid) origin.attached_pid = 0;
     std::erase_if(origin.labels, [&](const Label& label) {
@@ -41,8 +43,8 @@ Provenance origin_of(const Trace& trace) {
   return origin;
 }
 
-// What a file of this selection is a part of; none where it is of all the time that the trace is about. A part of a part lies in both; one of a time in which
-// the trace has nothing is of that time.
+// The part that a file of this selection is; nothing if the selection covers the whole scope of the trace. A part of a part lies within both. If the trace has
+// nothing in the selected time, the part is that time.
 std::optional<SavedPart> part_of(const Trace& trace, const ExportSelection& selection, const KeptLaunches& launches) {
   if (!selection.window) return trace.provenance().part;
   TimeRange time = selection.window->intersected(trace.scope());
@@ -58,6 +60,10 @@ proto::SessionStart session_start(const Provenance& from) {
   start.set_utc_epoch(from.utc_epoch);
   start.set_host_name(from.host_name);
   start.set_operating_system(from.operating_system);
+  start.set_processor(from.processor);
+  start.set_processor_count(from.processor_count);
+  start.set_driver_version(from.driver_version);
+  start.set_options(from.options);
   start.set_working_directory(from.working_directory);
   start.set_attached_pid(from.attached_pid);
   for (const std::string& argument : from.command) start.add_command(argument);
@@ -110,7 +116,7 @@ proto::ClockSync described(const ClockReading& reading, std::int64_t epoch) {
   return message;
 }
 
-// What a trace knows of its processes.
+// A trace's data by process.
 struct Tables {
   explicit Tables(const Trace& trace)
       : devices(trace.devices()),
@@ -200,7 +206,7 @@ class TraceFileExport {
       return written_.has_value();
     }));
     put_messages();
-    if (trace_.provenance().finished) {
+    if (trace_.provenance().finished || trace_.provenance().end != RecordingEnd::kUnknown) {
       proto::SessionEnd end;
       end.set_time(trace_.extent().end + epoch_);
       end.set_reason(static_cast<proto::EndReason>(trace_.provenance().end));
@@ -221,7 +227,7 @@ class TraceFileExport {
     put_frame(type, instance, message, events);
   }
 
-  // What it has in tables, in frames of their own, and then what is left: the events of a chunk.
+  // Writes the message's tables in frames of their own, then the rest: the events of a chunk.
   template <typename Message>
   void put_in_parts(proto::FrameType type, std::uint32_t instance, Message message, std::uint32_t events) {
     const auto put_part = [&](const google::protobuf::MessageLite& part) {
@@ -245,7 +251,7 @@ class TraceFileExport {
     written_ = writer_.append(frame_, std::span(&content, 1));
   }
 
-  // With the GPUs of counters that belong to no process, which a GPU that none used is known by alone.
+  // Includes the GPUs of counters without a process, because a GPU that no process used is known only by these.
   void put_counters(ProcessId process, std::uint32_t instance) {
     const std::span<const CounterId> counters = tables_.counters.positions(process);
     proto::Resources message = counter_definitions(trace_, process, counters);
@@ -316,6 +322,12 @@ class TraceFileExport {
     return selection_.rows && (selection_.rows->lanes.size() < trace_.lanes().size() || selection_.rows->counters.size() < trace_.counters().size());
   }
 
+  // True for a snapshot of a recording that has not ended.
+  [[nodiscard]] bool goes_on() const {
+    const Provenance& from = trace_.provenance();
+    return from.format == "Lanescope" && !from.finished && from.end == RecordingEnd::kUnknown && from.condition.empty();
+  }
+
   void put_messages() {
     for (const DiagnosticMessage& message : trace_.diagnostics()) {
       proto::Diagnostic diagnostic;
@@ -326,8 +338,9 @@ class TraceFileExport {
       diagnostic.set_text(message.text);
       put(proto::FRAME_DIAGNOSTIC, message.process == kNone ? 0 : trace_.processes()[message.process].instance, diagnostic);
     }
-    // What was wrong with the source is not wrong with this file, but is still missing from it.
+    // Damage of the source is not damage of this file, but the lost data is missing here, too.
     std::string condition = trace_.provenance().condition;
+    if (goes_on()) add_sentence(condition, "The recording was still running when this was saved: what came later is not here.");
     if (leaves_out_rows() && condition.find(kRowsLeftOut) == std::string::npos) add_sentence(condition, kRowsLeftOut);
     if (unreadable_ > 0)
       add_sentence(condition, grouped_digits(unreadable_) + (unreadable_ == 1 ? " event" : " events") + " could not be read any more and were left out.");
@@ -349,7 +362,7 @@ class TraceFileExport {
     }
   }
 
-  // With more memory, the events that others stand for could be read.
+  // Fails if events were replaced for lack of memory: with more memory they could be read.
   [[nodiscard]] Result<void> check_memory() const {
     const bool lacked = std::any_of(trace_.lanes().begin(), trace_.lanes().end(), [](const Lane& lane) {
       const DemandedSegments* const demanded = demanded_segments(lane);
@@ -375,7 +388,7 @@ bool read_message(const FrameView& frame, google::protobuf::MessageLite& message
   return payload && message.ParseFromString(*payload);
 }
 
-// What of the source is not in its copy, and can't be seen from it: a Diagnostic of source 5, as compacted files have it.
+// Writes what the copy lacks of the source and can't show itself: a Diagnostic of source 5, as in compacted files.
 Result<void> write_losses(const FileCondition& condition, std::string known, std::int64_t epoch, TraceFileWriter& writer) {
   const std::string more = condition.sentence();
   if (more.empty()) return {};
@@ -393,9 +406,9 @@ Result<void> write_losses(const FileCondition& condition, std::string known, std
 
 Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writer) {
   std::int64_t epoch = 0;
-  std::string known;  // what the source says of the file that it was made from itself; the last one holds
+  std::string known;  // losses that the source itself reports of its origin; the last report counts
   while (const auto frame = reader.next()) {
-    if (frame->header.type == proto::FRAME_PADDING) continue;  // the copy has its own
+    if (frame->header.type == proto::FRAME_PADDING) continue;  // the copy adds its own padding
     if (frame->header.type == proto::FRAME_SESSION_START)
       if (proto::SessionStart start; read_message(*frame, start)) epoch = start.epoch();
     if (frame->header.type == proto::FRAME_DIAGNOSTIC && frame->header.source == proto::SOURCE_COMPACTION)
@@ -419,7 +432,7 @@ Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& 
     return Error{"The trace is a part of a recording, and has nothing of the time that was asked for. Of which time it is, says: lanescope info",
                  ErrorKind::kUsage};
   if (form == FileForm::kCompacted) {
-    // It is compacted from a log beside it, which never takes a place.
+    // It is compacted from a temporary log beside it.
     auto log = NewFile::create(path, Overwrite::kAllow, Readers::kOwnerAlone);
     if (!log) return log.error();
     auto writer = TraceFileWriter::create(*log);

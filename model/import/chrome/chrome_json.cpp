@@ -19,11 +19,10 @@ using namespace importers;
 
 constexpr std::size_t kBatchesAhead = 4;
 
-// Reads, cuts and parses the text on two threads, ahead of the one that takes the events. Batches are used again, so that the memory is
-// that of a few of them.
+// Reads, divides and parses the text on two threads, ahead of the thread that takes the events. Batches are reused, so memory is that of a few of them.
 class ParsingAhead {
  public:
-  // Throws std::system_error where there is no room for threads.
+  // Throws std::system_error if no thread can be started.
   explicit ParsingAhead(ChromeSplitter& splitter) : splitter_(splitter) {
     try {
       splitting_ = std::thread([this] { split(); });
@@ -37,7 +36,7 @@ class ParsingAhead {
   ParsingAhead(const ParsingAhead&) = delete;
   ParsingAhead& operator=(const ParsingAhead&) = delete;
 
-  // None at the end. Throws std::bad_alloc where a thread had not enough memory.
+  // Nothing at the end. Throws std::bad_alloc if a thread ran out of memory.
   std::optional<ParsedBatch> next() {
     auto batch = parsed_.pop();
     if (!batch && out_of_memory_) throw std::bad_alloc();
@@ -49,7 +48,7 @@ class ParsingAhead {
     used_events_.push(std::move(batch));
   }
 
-  // Ends the threads. The splitter and the source are the caller's then.
+  // Ends the threads. The caller may then use the splitter and the source.
   void stop() {
     for (auto* queue : {&cut_, &used_texts_}) queue->close();
     for (auto* queue : {&parsed_, &used_events_}) queue->close();
@@ -78,7 +77,7 @@ class ParsingAhead {
     } catch (const std::bad_alloc&) {
       out_of_memory_ = true;
     }
-    cut_.close();  // where this thread failed, the other one waits for room
+    cut_.close();  // if this thread failed, the other one may be waiting for room
     parsed_.close();
   }
 
@@ -86,7 +85,7 @@ class ParsingAhead {
   std::atomic<bool> out_of_memory_ = false;  // set before a queue is closed
   BoundedQueue<ChromeBatch> cut_{kBatchesAhead};
   BoundedQueue<ParsedBatch> parsed_{kBatchesAhead};
-  BoundedQueue<ChromeBatch> used_texts_{4 * kBatchesAhead};  // hold every batch there is: pushing never waits
+  BoundedQueue<ChromeBatch> used_texts_{4 * kBatchesAhead};  // larger than the number of batches, so push() never waits
   BoundedQueue<ParsedBatch> used_events_{4 * kBatchesAhead};
   std::thread splitting_;
   std::thread parsing_;
@@ -130,7 +129,8 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
       ahead.recycle(std::move(*batch));
       if (progress && progress(source.fraction(), nullptr) == LoadStep::kCancel) return Error{"Reading " + path.string() + " was cancelled."};
       if (read > limits.elements() || assembly.memory_bytes() > limits.memory()) {
-        damage = "it holds more than any trace of its size does (gunzip it first to read all of it)";
+        damage = "it holds more than a file of its size is read with";
+        if (source.form() == TextSource::Form::kGzip) damage += " (gunzip it first to read all of it)";
         break;
       }
     }

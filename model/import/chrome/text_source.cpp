@@ -20,7 +20,7 @@ constexpr std::size_t kBlocksAhead = 4;
 
 class PlainSource final : public TextSource {
  public:
-  PlainSource(std::ifstream stream, std::uint64_t size) : TextSource(size), stream_(std::move(stream)) {}
+  PlainSource(std::ifstream stream, std::uint64_t size) : TextSource(size, Form::kPlain), stream_(std::move(stream)) {}
 
   std::size_t read(std::span<char> into) override {
     stream_.read(into.data(), static_cast<std::streamsize>(into.size()));
@@ -39,7 +39,7 @@ class PlainSource final : public TextSource {
 class GzipSource final : public TextSource {
  public:
   GzipSource(std::ifstream stream, std::uint64_t size)
-      : TextSource(size), stream_(std::move(stream)), most_bytes_(ImportLimits(size).unpacked_bytes()), blocks_(kBlocksAhead), thread_([this] {
+      : TextSource(size, Form::kGzip), stream_(std::move(stream)), most_bytes_(ImportLimits(size).unpacked_bytes()), blocks_(kBlocksAhead), thread_([this] {
           decompress();
         }) {}
   ~GzipSource() override {
@@ -87,7 +87,7 @@ class GzipSource final : public TextSource {
     std::vector<char> input(kBlockBytes / 4);
     bool member_open = false;
     bool over = false;
-    std::uint64_t members = 0;  // that ended
+    std::uint64_t members = 0;  // that have ended
     std::uint64_t unpacked = 0;
     while (!over && fill(state, input)) {
       if (unpacked >= most_bytes_) {
@@ -100,7 +100,7 @@ class GzipSource final : public TextSource {
       state.avail_out = static_cast<uInt>(block.size());
       while (state.avail_out > 0 && fill(state, input)) {
         const int status = inflate(&state, Z_NO_FLUSH);
-        // Behind a member another may follow, or padding that is none, which gzip passes over as well.
+        // After a member there may be another one, or padding, which is skipped as gzip does.
         constexpr uLong kMagicBytes = 2;
         const bool in_member = members == 0 || state.total_in > kMagicBytes;
         if (status == Z_STREAM_END) {

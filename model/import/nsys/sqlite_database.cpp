@@ -12,7 +12,7 @@
 namespace lanescope::importers {
 namespace {
 
-constexpr int kInstructionsPerReport = 100'000;  // of SQLite's virtual machine: a millisecond or so
+constexpr int kInstructionsPerReport = 100'000;  // of SQLite's virtual machine: about 1 ms
 
 std::string quoted(std::string_view name) {
   std::string text = "\"";
@@ -30,7 +30,7 @@ std::string in_small_letters(std::string_view name) {
   return text;
 }
 
-// "file:/tmp/a%20b.sqlite?immutable=1": SQLite then locks nothing and looks at no other file.
+// "file:/tmp/a%20b.sqlite?immutable=1": with it, SQLite locks nothing and opens no other file.
 std::string uri_of(const std::filesystem::path& path) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string uri = "file:";
@@ -47,7 +47,7 @@ std::string uri_of(const std::filesystem::path& path) {
   return uri + "?immutable=1";
 }
 
-// The file with changes that the database does not have yet; empty where there is none.
+// The file with changes that the database does not contain yet; empty if there is none.
 std::filesystem::path journal_of(const std::filesystem::path& path) {
   for (const char* ending : {"-wal", "-journal"}) {
     std::filesystem::path journal = path;
@@ -56,19 +56,19 @@ std::filesystem::path journal_of(const std::filesystem::path& path) {
     if (!std::filesystem::is_regular_file(journal, ignored) || std::filesystem::file_size(journal, ignored) == 0) continue;
     char first = 0;
     std::ifstream(journal, std::ios::binary).read(&first, 1);
-    if (first != 0) return journal;  // one that is kept for the next change begins with zeros
+    if (first != 0) return journal;  // a journal that is kept for the next change begins with zeros
   }
   return {};
 }
 
-// Nothing but reading tables that are named outright.
+// Only permits reading tables that are named directly.
 int allow(void*, int action, const char* subject, const char*, const char*, const char*) {
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
       return SQLITE_OK;
     case SQLITE_FUNCTION:
-      return SQLITE_OK;  // of our own statements alone: no view or computed column is read
+      return SQLITE_OK;  // used only by our own statements: no view or computed column is read
     case SQLITE_PRAGMA:
       return std::string_view(subject) == "table_info" ? SQLITE_OK : SQLITE_DENY;
     default:
@@ -89,7 +89,7 @@ std::uint64_t page_looks(sqlite3* database) {
   return static_cast<std::uint64_t>(static_cast<unsigned>(hits)) + static_cast<unsigned>(misses);
 }
 
-// A table that is missed for want of memory is not one that can't be read: the rest would pass for all.
+// A table that is missing for lack of memory must not count as unreadable: the rest would appear complete.
 void expect_memory(int status) {
   if (status == SQLITE_NOMEM) throw std::bad_alloc();
 }
@@ -151,7 +151,7 @@ Result<Database> Database::open(const std::filesystem::path& path) {
                  ". Once nothing writes it any more, complete it with: sqlite3 " + path.string() + " 'PRAGMA journal_mode=DELETE'"};
   Database result;
   sqlite3* database = nullptr;
-  // One connection, one thread: no mutexes.
+  // One connection is used by one thread, so no mutexes are needed.
   const int status = sqlite3_open_v2(uri_of(path).c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
   result.database_.reset(database);
   if (status != SQLITE_OK)
@@ -182,7 +182,7 @@ void Database::restrict() {
   sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, kOff, nullptr);
   for (const int setting : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION})
     sqlite3_db_config(database, setting, kOff, nullptr);
-  // A file that shrinks under a mapping would end the process.
+  // If a mapped file shrinks, the process ends.
   sqlite3_int64 no_mapping = 0;
   sqlite3_file_control(database, "main", SQLITE_FCNTL_MMAP_SIZE, &no_mapping);
   sqlite3_exec(database, "PRAGMA cell_size_check = ON", nullptr, nullptr, nullptr);
@@ -193,7 +193,7 @@ void Database::restrict() {
 Result<void> Database::read_schema(const std::filesystem::path& path) {
   const auto unreadable = [&](const std::string& reason) { return Error{path.string() + " can't be read as a SQLite database: " + reason + "."}; };
   work_->most_page_looks = std::numeric_limits<std::uint64_t>::max();
-  TableRows pages = prepare("PRAGMA table_info(sqlite_master)");  // reads the schema, so that a damaged file shows here
+  TableRows pages = prepare("PRAGMA table_info(sqlite_master)");  // reads the schema, so that a damaged file is detected here
   if (!pages.failure().empty()) return unreadable(pages.failure());
   std::error_code failed;
   constexpr std::uint64_t kSmallestPage = 512;
@@ -225,7 +225,7 @@ const std::vector<Database::Column>& Database::columns_of(std::string_view table
   const auto [found, inserted] = columns_.try_emplace(in_small_letters(table));
   if (!inserted || !has_table(table)) return found->second;
   enum Field { kNumber, kName, kType, kNotNull, kDefault };
-  TableRows rows = prepare("PRAGMA table_info(" + quoted(table) + ")");  // without computed ones
+  TableRows rows = prepare("PRAGMA table_info(" + quoted(table) + ")");  // without computed columns
   while (rows.next()) found->second.push_back({in_small_letters(rows.text(kName)), rows.text(kDefault).size()});
   return found->second;
 }
@@ -247,7 +247,7 @@ TableRows Database::rows(std::string_view table, std::span<const std::string_vie
     if (is_table_.contains(in_small_letters(table))) computed_.emplace(table);
     return {};
   }
-  // Where a row says nothing of a column, its default is read each time.
+  // If a row has no value for a column, the default is read each time.
   for (const Column& column : columns_of(table)) {
     if (column.default_length <= kLongestDefault) continue;
     TableRows failed;

@@ -6,17 +6,17 @@
 #include <map>
 #include <utility>
 
+#include "model/file/last_path_part.h"
 #include "model/kernels/code/kernel_code.h"
 #include "model/kernels/instructions/access_stride.h"
-#include "model/trace/text/last_path_part.h"
 
 namespace lanescope::kernels {
 namespace {
 
-constexpr std::size_t kMostLineBytes = 64u << 20;  // of the texts of all lines: beyond, where a line was inlined is not said
+constexpr std::size_t kMostLineBytes = 64u << 20;  // limit for the texts of all lines; beyond it, inlining is not described
 
 std::string place_text(const SourcePlace& place) {
-  constexpr std::size_t kLongestFile = 255;  // bytes, as file systems have it
+  constexpr std::size_t kLongestFile = 255;  // bytes, the limit of file systems
   return std::string(last_path_part(place.file).substr(0, kLongestFile)) + ":" + std::to_string(place.line);
 }
 

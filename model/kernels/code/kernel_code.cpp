@@ -9,17 +9,17 @@
 #include <utility>
 
 #include "code_lines.h"
+#include "model/file/last_path_part.h"
 #include "model/kernels/code/cubin.h"
 #include "model/kernels/instructions/access_stride.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/text/last_path_part.h"
 
 namespace lanescope::kernels {
 namespace {
 
 constexpr std::size_t kMostInstructions = 1u << 20;  // that are listed
-constexpr std::size_t kMostInlineBytes = 64u << 20;  // of all texts of where lines were inlined: beyond, it is not said
-constexpr std::size_t kLongestFile = 255;            // bytes of a file's name in these
+constexpr std::size_t kMostInlineBytes = 64u << 20;  // limit for all texts on inlining; beyond it, inlining is not described
+constexpr std::size_t kLongestFile = 255;            // bytes of a file's name in these texts
 
 struct SampleCounts {
   std::uint64_t samples = 0;
@@ -34,7 +34,7 @@ void merge(const Reasons& from, Reasons& into) {
   }
 }
 
-// Most samples first; their sum is returned.
+// Sorts by samples, most first; returns their sum.
 std::uint64_t stalls_of(const Reasons& reasons, const KernelRecords& records, std::vector<StallCount>& stalls) {
   std::uint64_t samples = 0;
   for (const auto& [reason, counts] : reasons) {
@@ -48,7 +48,7 @@ std::uint64_t stalls_of(const Reasons& reasons, const KernelRecords& records, st
 // Samples of one function, by pc.
 using SamplesByPc = std::map<std::uint32_t, Reasons>;
 
-// The function of the name that has most samples, with these; none where it was not sampled.
+// The function of this name with most samples, and these samples; nothing if none was sampled.
 std::optional<std::pair<GpuFunctionId, SamplesByPc>> sampled_function(const KernelRecords& records, ProcessId process, NameId kernel) {
   std::map<GpuFunctionId, SamplesByPc> functions;
   std::map<GpuFunctionId, std::uint64_t> totals;
@@ -70,7 +70,7 @@ std::optional<std::pair<GpuFunctionId, SamplesByPc>> sampled_function(const Kern
 // Counts of one function, by pc.
 using CountsByPc = std::map<std::uint32_t, Counts>;
 
-// Those of functions of the name.
+// The counted functions of this name.
 std::map<GpuFunctionId, CountsByPc> counted_functions(const KernelRecords& records, ProcessId process, NameId kernel) {
   std::map<GpuFunctionId, CountsByPc> functions;
   for (const auto& counts : records.counted) {
@@ -88,7 +88,7 @@ std::uint64_t executed(const CountsByPc& counts) {
   return sum;
 }
 
-// What is known of one function.
+// The records of one function.
 struct FunctionRecords {
   GpuFunctionId id = 0;
   SamplesByPc samples;
@@ -105,7 +105,7 @@ std::optional<FunctionRecords> records_of(const KernelRecords& records, ProcessI
   return FunctionRecords{most->first, {}, std::move(most->second)};
 }
 
-// Samples of "drain" to the stores that warps wait for.
+// Moves samples of "drain" to the stores that warps wait for.
 void move_drain(SamplesByPc& samples, std::span<const std::byte> code, const KernelRecords& records) {
   const auto drain = static_cast<std::uint32_t>(std::find(records.reasons.begin(), records.reasons.end(), "drain") - records.reasons.begin());
   SamplesByPc moved;

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "code_lines.h"
+#include "model/file/last_path_part.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/text/last_path_part.h"
 
 namespace lanescope::kernels {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargest = 16u << 20;  // bytes
-constexpr std::size_t kMostParts = 64;          // of a recorded path that are looked for below a folder
+constexpr std::size_t kMostParts = 64;          // of a recorded path that are searched below a folder
 
 std::vector<std::string> lines_in(std::istream& text) {
   std::vector<std::string> lines;
@@ -54,7 +54,7 @@ SourceFiles::SourceFiles(const Trace& trace, std::vector<fs::path> folders) : tr
   for (const auto& counts : records.counted)
     for (const InstructionCounts::Row& row : counts->rows) places.emplace(row.function, row.pc);
   CodeLines code(trace);
-  // Functions of one file of code behind each other, so that it is read once.
+  // Functions of one code file follow each other, so that it is read once.
   std::vector<std::pair<GpuFunctionId, std::uint32_t>> order(places.begin(), places.end());
   std::stable_sort(order.begin(), order.end(), [&code](const auto& a, const auto& b) { return code.code_of(a.first) < code.code_of(b.first); });
   for (const auto& [function, pc] : order) {

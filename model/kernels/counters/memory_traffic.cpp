@@ -3,31 +3,31 @@
 #include <algorithm>
 #include <array>
 
+#include "memory_units.h"
+
 namespace lanescope::kernels {
 namespace {
 
 using enum MemoryPlace;
-
-constexpr double kSector = 32;  // bytes
 
 struct Way {
   MemoryPlace from;
   MemoryPlace to;
   std::string_view what;
   std::string_view metric;
-  double bytes;          // that one of these is; 0: they are no bytes
+  double bytes;          // bytes for each unit; 0: not bytes
   std::string_view use;  // a metric; empty: none
 };
 constexpr std::array kWays{
-    Way{kL1, kKernel, "Global loads", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", kSector, ""},
-    Way{kKernel, kL1, "Global stores", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", kSector, ""},
-    Way{kL1, kKernel, "Local loads", "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", kSector, ""},
-    Way{kKernel, kL1, "Local stores", "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum", kSector, ""},
+    Way{kL1, kKernel, "Global loads", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", kSectorBytes, ""},
+    Way{kKernel, kL1, "Global stores", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", kSectorBytes, ""},
+    Way{kL1, kKernel, "Local loads", "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", kSectorBytes, ""},
+    Way{kKernel, kL1, "Local stores", "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum", kSectorBytes, ""},
     Way{kKernel, kSharedMemory, "Wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 0, ""},
     Way{kKernel, kSharedMemory, "Bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 0, ""},
-    Way{kL2, kL1, "Read", "lts__t_sectors_srcunit_tex_op_read.sum", kSector, "lts__lts2xbar_cycles_active.avg.pct_of_peak_sustained_elapsed"},
-    Way{kL1, kL2, "Written", "lts__t_sectors_srcunit_tex_op_write.sum", kSector, "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed"},
-    Way{kL1, kL2, "Reduced", "lts__t_sectors_srcunit_tex_op_red.sum", kSector, "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed"},
+    Way{kL2, kL1, "Read", "lts__t_sectors_srcunit_tex_op_read.sum", kSectorBytes, "lts__lts2xbar_cycles_active.avg.pct_of_peak_sustained_elapsed"},
+    Way{kL1, kL2, "Written", "lts__t_sectors_srcunit_tex_op_write.sum", kSectorBytes, "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed"},
+    Way{kL1, kL2, "Reduced", "lts__t_sectors_srcunit_tex_op_red.sum", kSectorBytes, "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed"},
     Way{kDram, kL2, "Read", "dram__bytes_read.sum", 1, "dram__cycles_active.avg.pct_of_peak_sustained_elapsed"},
     Way{kL2, kDram, "Written", "dram__bytes_write.sum", 1, "dram__cycles_active.avg.pct_of_peak_sustained_elapsed"},
 };

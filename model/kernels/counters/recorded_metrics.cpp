@@ -14,15 +14,16 @@
 #include <utility>
 #include <vector>
 
+#include "launch_key.h"
 #include "model/kernels/instructions/instruction_mix.h"
 #include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::kernels {
 namespace {
 
-constexpr std::size_t kMostBytes = 256u << 20;  // of names and values that are held for a trace; further launches are left out
+constexpr std::size_t kMostBytes = 256u << 20;  // of names and values stored for a trace; further launches are left out
 
-// In which unit the values of a metric are, by the form of its name.
+// The unit of a metric's values, derived from its name.
 std::string unit_of(std::string_view metric) {
   if (metric.find(".pct") != metric.npos) return "%";
   const bool is_rate = metric.ends_with(".per_second");
@@ -61,9 +62,9 @@ ProfiledKernel profiled(const Trace& trace, const TrackKey& key, const Event& ev
   return kernel;
 }
 
-// A rate of hits is made of hits and look-ups, which CUPTI counts in passes of their own where both do not fit into one; between these a cache that is
-// hardly missed differs by some percent of its look-ups. Of hits and misses, the rate then hangs on the misses alone. Where many miss it stays, for a
-// sector may be missed more than once.
+// A hit rate is computed from hits and look-ups, which CUPTI counts in separate passes if both do not fit into one. If there are few misses, the number of
+// look-ups differs between passes by some percent. A rate from hits and misses depends only on the misses then. If there are many misses, CUPTI's rate is
+// kept, because a sector may be missed more than once.
 struct HitRate {
   std::size_t rate, hits, misses;  // positions of the metrics
 };
@@ -87,7 +88,7 @@ void take_counted(const std::vector<HitRate>& rates, std::vector<double>& values
       values[rate.rate] = 100 * values[rate.hits] / all;
 }
 
-// What makes launches alike.
+// Properties that launches of one kind share.
 using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
 using Kind = std::tuple<GpuId, ProcessId, NameId, Shape>;
 Shape shape_of(const Trace& trace, DetailId detail) {
@@ -97,9 +98,7 @@ Shape shape_of(const Trace& trace, DetailId detail) {
 }
 Kind kind_of(const Trace& trace, const TrackKey& key, const Event& event) { return {key.gpu, key.process, event.name, shape_of(trace, event.detail)}; }
 
-std::uint64_t key_of(ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; }
-
-// Kernels of the segments that may have one: may_have(key, lane, segment) says so without decoding any.
+// Visits kernels in segments for which may_have(key, lane, segment) is true; it decodes no segment.
 template <typename MayHave, typename Visit>
 void for_each_kernel(const Trace& trace, MayHave may_have, Visit visit) {
   for (const Track& track : trace.tracks()) {
@@ -116,7 +115,7 @@ void for_each_kernel(const Trace& trace, MayHave may_have, Visit visit) {
   }
 }
 
-// Whether a segment may have a kernel with such a name: heads say so where they know all names.
+// True if a segment may have a kernel with such a name. A head decides this if it contains all names.
 template <typename IsWanted>
 bool may_have_name(const Lane& lane, std::size_t segment, IsWanted is_wanted) {
   const DemandedSegments* const demanded = demanded_segments(lane);
@@ -145,24 +144,24 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
   std::unordered_map<std::uint64_t, EventRef> events;  // of the measured launches
   std::vector<std::uint64_t> wanted;
   for (const auto& launch : records.measured) {
-    wanted.push_back(key_of(launch->process, launch->correlation));
+    wanted.push_back(launch_key(launch->process, launch->correlation));
     events.try_emplace(wanted.back());
   }
   std::sort(wanted.begin(), wanted.end());
   const auto may_have = [&](const TrackKey& key, const Lane& lane, std::size_t segment) {
     const CorrelationBounds ids = lane.segment_correlations(segment);
-    const auto next = std::lower_bound(wanted.begin(), wanted.end(), key_of(key.process, ids.least));
-    return next != wanted.end() && *next <= key_of(key.process, ids.greatest);
+    const auto next = std::lower_bound(wanted.begin(), wanted.end(), launch_key(key.process, ids.least));
+    return next != wanted.end() && *next <= launch_key(key.process, ids.greatest);
   };
   for_each_kernel(trace, may_have, [&](const TrackKey& key, EventRef ref) {
-    const auto found = events.find(key_of(key.process, trace.lane(ref.lane).correlation(ref.index)));
+    const auto found = events.find(launch_key(key.process, trace.lane(ref.lane).correlation(ref.index)));
     if (found != events.end() && !found->second.valid()) found->second = ref;
   });
   const std::vector<HitRate> rates = hit_rates(records.metrics);
   const std::vector<InstructionMix> mixes = instruction_mixes(trace);
   std::size_t bytes = 0;
   for (const auto& launch : records.measured) {
-    EventRef& ref = events.at(key_of(launch->process, launch->correlation));
+    EventRef& ref = events.at(launch_key(launch->process, launch->correlation));
     if (!ref.valid()) continue;
     const TrackKey& key = trace.track_of(ref.lane).key;
     const Event event = trace.event(ref);
@@ -171,12 +170,12 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
     if (mix != nullptr) bytes += mix->opcodes.size() * sizeof(OpcodeCount);
     if (bytes > kMostBytes) break;
     ProfiledKernel kernel = profiled(trace, key, event, *launch);
-    if (launch->passes > 0) take_counted(rates, kernel.values);  // another profiler says what it says
+    if (launch->passes > 0) take_counted(rates, kernel.values);  // values of other profilers are not changed
     if (mix != nullptr) kernel.opcodes = opcodes_of_a_launch(*mix);
     result.metrics.add(std::move(kernel));
     result.measurements.push_back(
         {ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()), launch->spent, {}});
-    ref = {};  // what is said of a launch twice counts once
+    ref = {};  // a launch that is reported twice counts once
   }
   const auto is_of_time = [&](EventRef kernel) {
     const Lane& lane = trace.lane(kernel.lane);

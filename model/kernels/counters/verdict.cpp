@@ -1,4 +1,4 @@
-// What bounds a kernel, and what it could win.
+// The limiter of a kernel, and its possible gains.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "instructions/stall_reasons.h"
+#include "memory_units.h"
 #include "model/kernels/counters/sections.h"
 #include "model/kernels/instructions/access_stride.h"
 #include "model/kernels/matrix_product.h"
@@ -15,9 +16,8 @@
 namespace lanescope::kernels {
 namespace {
 
-constexpr double kWell = 60;    // percent of its peak from which a unit is used well
-constexpr double kSector = 32;  // bytes
-constexpr double kWarp = 32;    // threads
+constexpr double kWell = 60;  // percent of the peak above which a unit counts as well used
+constexpr double kWarp = 32;  // threads
 constexpr double kLeastGain = 0.02;
 
 std::string number(double value) {
@@ -37,14 +37,14 @@ class Judge {
               .value_or(most({"lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed", "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
                               "l1tex__m_l1tex2xbar_req_cycles_active.avg.pct_of_peak_sustained_elapsed"}));
     dram_ = find("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed").value_or(get("dram__cycles_active.avg.pct_of_peak_sustained_elapsed"));
-    // The throughput of a unit is the largest of its parts, of which some suffice where it was not measured itself.
+    // The throughput of a unit is the maximum of its parts. If it was not measured, some of these parts are sufficient.
     compute_ = find("sm__throughput.avg.pct_of_peak_sustained_elapsed")
                    .value_or(std::max(100 * issue_ * active_, most({"sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_elapsed",
                                                                     "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed"})));
     memory_ = find("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed").value_or(std::max({l1_, l2_, dram_}));
     occupancy_ = occupancy(kernel.detail, kernel.gpu);
     if (occupancy_) waves_ = waves(kernel.detail, kernel.gpu, *occupancy_);
-    // Of kernels without clusters it is 0.
+    // It is 0 for kernels without clusters.
     if (const auto clusters = find("launch__cluster_max_active"); clusters && *clusters >= 1 && *clusters < 1e9)
       waves_ = waves_of_clusters(kernel.detail, kernel.gpu, static_cast<std::uint64_t>(*clusters));
   }
@@ -63,7 +63,7 @@ class Judge {
     look_at_fusion();
     look_at_fp32_products();
     look_at_pipes();
-    // Where a unit is used well, waiting for it is the consequence and not the cause.
+    // If a unit is used well, waiting for it is the consequence and not the cause.
     if (!well_used) look_at_warps();
     look_at_balance();
     std::erase_if(verdict_.advice, [](const Advice& advice) { return advice.is_gain_known && advice.gain < kLeastGain; });
@@ -83,7 +83,7 @@ class Judge {
   void advise(std::string_view rule, Message seen, Message what_to_do, double gain) {
     verdict_.advice.push_back({rule, std::move(seen), std::move(what_to_do), std::clamp(gain, 0.0, 1.0)});
   }
-  // What more issue slots could win: no more than is idle of them, nor than is left of what is used most.
+  // Upper bound of the gain from more issue slots: the idle slots, and the unused part of the most used unit.
   [[nodiscard]] double slot_gain() const { return std::min(1 - issue_, 1 - std::max(compute_, memory_) / 100); }
 
   void find_bound() {
@@ -103,7 +103,7 @@ class Judge {
       verdict_.bound = Bound::kCompute;
       verdict_.utilization = compute_;
     } else {
-      // Of memory's levels the one that memory's throughput is that of; none where what was measured of them is nowhere near.
+      // Of memory's levels, the one with memory's throughput; none if no measured level is close to it.
       const auto nearest = std::min_element(levels.begin(), levels.end(),
                                             [this](const auto& a, const auto& b) { return std::abs(a.second - memory_) < std::abs(b.second - memory_); });
       const bool is_near = std::abs(nearest->second - memory_) < kUnlike;
@@ -114,7 +114,7 @@ class Judge {
 
   void look_at_grid() {
     if (!waves_) return;
-    if (waves_->blocks == 1 && waves_->multiprocessors > 1) {  // serial as it stands: whether it could be split, the shape does not say
+    if (waves_->blocks == 1 && waves_->multiprocessors > 1) {  // serial as launched; the shape does not say if it could be split
       advise("small_grid", Message("The grid is one block, on one of {all} multiprocessors.", {{"all", std::to_string(waves_->multiprocessors)}}),
              "Split the work into more and smaller blocks if it can be, or run the kernel beside others.", 0);
       verdict_.advice.back().is_gain_known = false;
@@ -130,7 +130,7 @@ class Judge {
              "Choose a grid that fills whole waves, or a persistent kernel.", waves_->tail_share());
   }
 
-  // Operations on few addresses queue up in one slice of the L2 cache while the others rest.
+  // Operations on few addresses queue up in one slice of the L2 cache while the other slices are idle.
   void look_at_atomics() {
     constexpr double kContended = 30;  // percentage points by which the busiest slice exceeds the mean
     const auto most = find("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed");
@@ -158,7 +158,7 @@ class Judge {
            local / (local + global) * memory_ / 100);
   }
 
-  // The same access pattern shows as more sectors than needed (by instruction) and as bytes of a sector that nobody uses (by counters).
+  // The same access pattern appears as more sectors than needed (by instruction) and as unused bytes of a sector (by counters).
   void look_at_global_memory() {
     const double sectors = get("memory_l2_theoretical_sectors_global"), ideal = get("memory_l2_theoretical_sectors_global_ideal");
     const double l2_elapsed = get("lts__cycles_elapsed.avg");
@@ -176,13 +176,13 @@ class Judge {
       const char* all;
       const char* requests;
     };
-    // How a warp's requests lie, said of what stands before it.
+    // Appends the pattern of a warp's requests to the sentence before it.
     const auto with_pattern = [](Message what, double of_a_request, double bytes) {
-      constexpr double kEachItsOwn = 31.5;  // sectors a request: of its 32 threads each has one
+      constexpr double kEachItsOwn = 31.5;  // sectors per request: each of its 32 threads has one
       if (of_a_request >= kEachItsOwn)
         return Message("{what}, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more",
                        {{"what", std::move(what)}});
-      const auto stride = access_stride(kSector, bytes, 0);
+      const auto stride = access_stride(kSectorBytes, bytes, 0);
       if (of_a_request <= 0 || !stride) return what;
       return Message("{what}, and such a request of a warp takes {sectors} sectors, as with a stride of {stride}",
                      {{"what", std::move(what)}, {"sectors", number(of_a_request)}, {"stride", stride_text(*stride)}});
@@ -203,9 +203,9 @@ class Judge {
     };
     for (const Operation& operation : kOperations) {
       const double bytes = get(operation.bytes);
-      if (bytes <= 0 || bytes >= kSector - 0.5) continue;
-      const double unused = 1 - bytes / kSector;
-      // What does not come from a level does not weigh on those behind it.
+      if (bytes <= 0 || bytes >= kSectorBytes - 0.5) continue;
+      const double unused = 1 - bytes / kSectorBytes;
+      // Requests that a level serves do not burden the levels behind it.
       const double all = get(operation.all), misses = all > 0 ? 1 - std::min(1.0, get(operation.hits) / all) : 1;
       const double level = std::max({get("l1tex__throughput.avg.pct_of_peak_sustained_active") * active_, misses * l2_, misses * dram_});
       gain = std::max(gain, unused * level / 100);
@@ -233,7 +233,7 @@ class Judge {
     double share = wavefronts > 0 ? (wavefronts - ideal) / wavefronts : 0;
     if (!find("memory_l1_wavefronts_shared") && get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum") > 0)
       share = get("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum") / get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum");
-    constexpr double kNoise = 0.1;  // the hardware counts some where there are none
+    constexpr double kNoise = 0.1;  // the hardware counts some even without conflicts
     if (share < kNoise) return;
     advise("bank_conflicts",
            Message("{share} % of the wavefronts to shared memory are bank conflicts: an access takes {times} times as many as it needs.",
@@ -242,7 +242,7 @@ class Judge {
            share * get("l1tex__throughput.avg.pct_of_peak_sustained_active") / 100);
   }
 
-  // Of the warps of a block, in the mean: fewer than 32 where its threads are no multiple of them.
+  // Mean threads of a block's warps: below 32 if the number of threads is not a multiple of 32.
   [[nodiscard]] double threads_of_warps() const {
     const auto threads = static_cast<double>(threads_of_block(kernel_.detail));
     return threads > 0 ? threads / std::ceil(threads / kWarp) : kWarp;
@@ -262,7 +262,7 @@ class Judge {
     const auto active = find("smsp__thread_inst_executed_per_inst_executed.ratio");
     const double threads = std::min(active.value_or(kWarp), find("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio").value_or(kWarp));
     if (!active || threads >= kFew) return;
-    constexpr double kAsLaunched = 0.97;  // of the threads that its warps have at all, from which they do not diverge
+    constexpr double kAsLaunched = 0.97;  // share of the threads in its warps above which they do not diverge
     if (threads >= kAsLaunched * threads_of_warps()) return;
     advise("divergence", Message("An instruction works for {threads} of a warp's 32 threads.", {{"threads", number(threads)}}),
            "Let the threads of a warp take the same branches and loops of the same length: sort the work, or hand it out by warps.",
@@ -288,8 +288,8 @@ class Judge {
            share * (1 - (of32 > 0 ? of64 / of32 : 0.5)) * fp64 / 100);
   }
 
-  // A sum that takes a product is one instruction where both are fused. As many pairs as there are of the rarer of the two, at most: that they belong to each
-  // other, no counter says.
+  // A multiply and an add are one instruction if they are fused. The number of pairs is at most the smaller of the two counts; no counter says if they belong
+  // together.
   void look_at_fusion() {
     struct Type {
       std::string_view name;
@@ -298,7 +298,7 @@ class Judge {
     };
     const std::array kTypes{Type{"FP32", 'f', active_ * get("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active")},
                             Type{"FP64", 'd', get("sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed")}};
-    constexpr double kMany = 0.1;  // of all of the type
+    constexpr double kMany = 0.1;  // share of all operations of the type
     Advice best{"fusion",
                 {},
                 "Let the compiler fuse a * b + c: without -fmad=false, __fmul_rn and __fadd_rn, and with the sum beside its product; or write fma(a, b, c).",
@@ -317,10 +317,10 @@ class Judge {
     if (best.gain > 0) verdict_.advice.push_back(std::move(best));
   }
 
-  // Which pipe of multiprocessors is busiest, and whether it holds the kernel up.
+  // Finds the busiest pipe of multiprocessors, and decides if it limits the kernel.
   void look_at_pipes() {
     struct Pipe {
-      std::string_view name, metric, remedy;  // no remedy: another rule has it, or it is what is wanted
+      std::string_view name, metric, remedy;  // no remedy: another rule has it, or use of the pipe is desired
     };
     constexpr std::array kPipes{
         Pipe{"ALU", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
@@ -341,7 +341,7 @@ class Judge {
     };
     constexpr double kLittle = 20, kBusy = 80;
     const Pipe* busiest = nullptr;
-    double most = 0, next = 0;  // percent of their peaks while multiprocessors are active
+    double most = 0, next = 0;  // percent of the peak while multiprocessors are active
     for (const Pipe& pipe : kPipes) {
       const double use = get(pipe.metric);
       next = std::max(next, std::min(use, most));
@@ -361,11 +361,11 @@ class Judge {
           "The busiest pipe of a multiprocessor, {pipe}, is used well, to {share} % of its peak: much more work of its kind would be held up by it.", parts);
     else
       verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used to {share} % of its peak, and holds the kernel up.", parts);
-    // What those two say is why the FMA pipe is busy.
+    // Both of these rules explain why the FMA pipe is busy.
     const bool is_said = busiest->name == "FMA" && std::any_of(verdict_.advice.begin(), verdict_.advice.end(),
                                                                [](const Advice& each) { return each.rule == "fusion" || each.rule == "fp32_products"; });
     if (most < kBusy || busiest->remedy.empty() || is_said) return;
-    // Without it the kernel would take as long as what is used most of the rest.
+    // Without this pipe, the kernel would take as long as the next busiest unit.
     const double rest = std::max({next * active_, memory_});
     advise("pipe",
            Message("The pipe {pipe} is used to {share} % of its peak, what is used most beside it to {rest} %.",
@@ -380,7 +380,7 @@ class Judge {
              cores->gain() * compute_ / 100);
   }
 
-  // Of the warps that a multiprocessor with work could hold, those that the launch has for it: a small grid's are few, whatever its shape allows.
+  // The share of a multiprocessor's warps that the launch has for a multiprocessor with work. A small grid has few, whatever its shape permits.
   [[nodiscard]] double share_of_warps() const {
     if (!occupancy_) return 1;
     if (!waves_) return occupancy_->share();
@@ -393,7 +393,7 @@ class Judge {
     constexpr double kLowOccupancy = 0.8, kFarBelow = 10, kIdleSlots = 0.8, kMuchOfAll = 0.3;
     if (!find("smsp__issue_active.avg.pct_of_peak_sustained_active")) return;
     const double theoretical = occupancy_ ? occupancy_->share() : 1;
-    const bool has_more_blocks = !waves_ || waves_->blocks > waves_->at_once;  // which could be held as well
+    const bool has_more_blocks = !waves_ || waves_->blocks > waves_->at_once;  // that could be resident as well
     const std::vector<Relief> ways = theoretical < kLowOccupancy && occupancy_->blocks > 0 && has_more_blocks
                                          ? reliefs(kernel_.detail, *multiprocessor_of(kernel_.gpu))
                                          : std::vector<Relief>();
@@ -403,7 +403,7 @@ class Judge {
                      {{"share", number(100 * theoretical)}, {"limits", limiters_text(*occupancy_)}}),
              Message("More with {way}.", {{"way", relief_text(ways.front(), kernel_.detail)}}), std::min(slot_gain(), 1 - theoretical));
     const auto achieved = find("sm__warps_active.avg.pct_of_peak_sustained_active");
-    // Warps that queue at one address end late, whatever their work is.
+    // Warps that queue at one address end late, independent of their work.
     const bool queues = std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "atomics"; });
     const double held = share_of_warps();
     if (achieved && 100 * held - *achieved > kFarBelow && !queues)
@@ -439,11 +439,11 @@ class Judge {
   std::optional<Waves> waves_;
   double compute_ = 0;  // percent of peak; likewise memory
   double memory_ = 0;
-  double l1_ = 0;  // of memory's parts; likewise l2 and DRAM
+  double l1_ = 0;  // part of memory; likewise L2 and DRAM
   double l2_ = 0;
   double dram_ = 0;
-  double issue_ = 0;   // of the cycles in which a multiprocessor is active, those in which a scheduler issues
-  double active_ = 1;  // of the kernel's time, that in which a multiprocessor has warps, mean of all
+  double issue_ = 0;   // share of a multiprocessor's active cycles in which a scheduler issues
+  double active_ = 1;  // share of the kernel's time in which a multiprocessor has warps, mean of all
   Verdict verdict_;
 };
 

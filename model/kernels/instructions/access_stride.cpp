@@ -6,20 +6,15 @@
 #include <string>
 #include <string_view>
 
+#include "memory_units.h"
 #include "model/kernels/code/kernel_code.h"
 
 namespace lanescope::kernels {
-namespace {
-
-constexpr double kSector = 32;  // bytes
-
-}  // namespace
-
 std::optional<AccessStride> access_stride(double sectors, double ideal, std::uint32_t bytes) {
-  constexpr double kApart = 1.9;      // from which it is a stride; of a mean of requests, of which some begin within a sector
-  constexpr double kOfItsOwn = 0.97;  // of the most sectors that threads could have, from which each has one
+  constexpr double kApart = 1.9;      // sectors by ideal sectors from which it is a stride; a mean of requests, some of which begin within a sector
+  constexpr double kOfItsOwn = 0.97;  // share of the maximum number of sectors from which each thread has its own
   if (!(ideal > 0) || !(sectors / ideal >= kApart)) return std::nullopt;
-  const double most = bytes == 0 ? kSector : std::max(1.0, kSector / bytes);  // of elements, as sectors show it
+  const double most = bytes == 0 ? kSectorBytes : std::max(1.0, kSectorBytes / bytes);  // in elements, the maximum that sectors can show
   return AccessStride{std::min(sectors / ideal, most), bytes, bytes != 0 && sectors / ideal >= kOfItsOwn * most};
 }
 
@@ -30,7 +25,7 @@ Message stride_text(const AccessStride& stride) {
                  {{"elements", elements}, {"bytes", std::to_string(stride.bytes)}});
 }
 
-// Bits 73 to 75 say how much: one and two bytes with and without sign, then 4, 8 and 16.
+// Bits 73 to 75 encode the size: one and two bytes with and without sign, then 4, 8 and 16 bytes.
 std::uint32_t access_bytes(std::span<const std::byte> instruction) noexcept {
   constexpr std::array<std::string_view, 8> kAccesses{"LD", "ST", "LDG", "STG", "LDL", "STL", "LDS", "STS"};
   constexpr std::array<std::uint32_t, 8> kBytes{1, 1, 2, 2, 4, 8, 16, 0};

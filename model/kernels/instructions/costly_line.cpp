@@ -7,17 +7,17 @@
 #include <map>
 #include <utility>
 
+#include "model/file/last_path_part.h"
 #include "model/kernels/code/kernel_code.h"
 #include "model/text/to_translate.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/text/last_path_part.h"
 
 namespace lanescope::kernels {
 namespace {
 
 using Cost = std::uint64_t (*)(const CodeInstruction&);
 
-// What of an instruction is a cause's cost, and what that is.
+// The cost of a cause at an instruction, and its description.
 struct Measure {
   std::string_view rule;
   Cost cost;
@@ -39,7 +39,7 @@ std::uint64_t samples_of(const CodeInstruction& each, std::initializer_list<std:
     if (std::find(reasons.begin(), reasons.end(), stall.reason) != reasons.end()) samples += stall.samples;
   return samples;
 }
-// Threads of its warps that did not take part.
+// Threads of the instruction's warps that did not take part.
 std::uint64_t idle_threads(const CodeInstruction& each) {
   constexpr std::uint64_t kWarp = 32;
   const Count count = each.counts.has(Count::kThreadsOn) ? Count::kThreadsOn : Count::kThreads;
@@ -47,7 +47,7 @@ std::uint64_t idle_threads(const CodeInstruction& each) {
   return each.counts.has(count) && all > each.counts.of(count) ? all - each.counts.of(count) : 0;
 }
 
-// Of a rule the first that is not 0 counts.
+// For each rule, the first measure that is not 0 counts.
 constexpr std::array kMeasures{
     Measure{"global_access", [](const CodeInstruction& each) { return each.counts.excess_sectors(); },
             to_translate("of the sectors beyond those that are needed")},
@@ -78,7 +78,7 @@ constexpr std::array kMeasures{
             to_translate("of the samples at sums and products that stand alone")},
 };
 
-// PC sampling has two reasons under other names than metrics.
+// Two reasons have other names in PC sampling than in metrics.
 std::string_view name_in_samples(std::string_view stall) {
   if (stall == "gmma") return "warpgroup_arrive";
   return stall == "no_instruction" ? "no_instructions" : stall;

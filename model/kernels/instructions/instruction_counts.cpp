@@ -7,6 +7,7 @@
 
 #include "code/code_lines.h"
 #include "counted_places.h"
+#include "launch_key.h"
 #include "model/trace/kernel_records.h"
 
 namespace lanescope::kernels {
@@ -30,19 +31,17 @@ std::optional<Count> count_of(std::string_view metric) {
   return static_cast<Count>(found - kMetrics.begin());
 }
 
-std::uint64_t key_of(ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; }
-
-// Launches whose kernels overlap the time.
+// The launches whose kernels overlap the time.
 std::unordered_set<std::uint64_t> launches_within(const Trace& trace, TimeRange time) {
   std::unordered_set<std::uint64_t> launches;
-  for (const auto& counts : trace.kernel_records().counted) launches.insert(key_of(counts->process, counts->correlation));
+  for (const auto& counts : trace.kernel_records().counted) launches.insert(launch_key(counts->process, counts->correlation));
   std::unordered_set<std::uint64_t> within;
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kKernels) continue;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace.lane(id);
       for (EventIndex i = 0; i < lane.size(); ++i) {
-        const std::uint64_t key = key_of(track.key.process, lane.correlation(i));
+        const std::uint64_t key = launch_key(track.key.process, lane.correlation(i));
         if (launches.contains(key) && lane.start(i) < time.end && lane.start(i) + lane.duration(i) > time.begin) within.insert(key);
       }
     }
@@ -52,8 +51,8 @@ std::unordered_set<std::uint64_t> launches_within(const Trace& trace, TimeRange 
 
 struct Group {
   Counts counts;
-  std::optional<AccessStride> stride;  // of the instruction of most sectors beyond what was needed
-  std::uint64_t excess = 0;            // which has these
+  std::optional<AccessStride> stride;  // of the instruction with most sectors beyond the minimum
+  std::uint64_t excess = 0;            // these sectors
 };
 
 }  // namespace
@@ -95,7 +94,7 @@ CountedPlaces counted_places(const Trace& trace, SumBy by, const std::optional<T
   if (time) wanted = launches_within(trace, *time);
   CountedPlaces places;
   for (const auto& counts : records.counted) {
-    if (time && !wanted.contains(key_of(counts->process, counts->correlation))) continue;
+    if (time && !wanted.contains(launch_key(counts->process, counts->correlation))) continue;
     const CountReader reader(records, *counts);
     for (std::size_t row = 0; row < counts->rows.size(); ++row)
       places[{counts->rows[row].function, by == SumBy::kKernel ? 0 : counts->rows[row].pc}] += reader.row(row);
@@ -107,9 +106,9 @@ std::map<std::pair<ProcessId, NameId>, std::uint64_t> counted_launches(const Tra
   const KernelRecords& records = trace.kernel_records();
   std::unordered_set<std::uint64_t> wanted;
   if (time) wanted = launches_within(trace, *time);
-  std::map<std::pair<ProcessId, NameId>, std::unordered_set<std::uint64_t>> launches;  // what was counted of one in several passes counts once
+  std::map<std::pair<ProcessId, NameId>, std::unordered_set<std::uint64_t>> launches;  // a launch that was counted in several passes counts once
   for (const auto& counts : records.counted) {
-    const std::uint64_t launch = key_of(counts->process, counts->correlation);
+    const std::uint64_t launch = launch_key(counts->process, counts->correlation);
     if (time && !wanted.contains(launch)) continue;
     GpuFunctionId last = kNone;
     for (const auto& row : counts->rows)
@@ -144,7 +143,7 @@ std::vector<CountSum> sum_counts(const Trace& trace, SumBy by, std::optional<Tim
   }
   std::vector<CountSum> sums;
   for (const auto& [key, group] : groups) sums.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), group.counts, group.stride});
-  // Equal ones by their texts, whose numbers differ from file to file.
+  // Equal ones are sorted by text, because ids of texts differ between files.
   std::stable_sort(sums.begin(), sums.end(), [&trace](const CountSum& a, const CountSum& b) {
     const auto executed_a = a.counts.of(Count::kExecuted), executed_b = b.counts.of(Count::kExecuted);
     if (executed_a != executed_b) return executed_a > executed_b;

@@ -67,14 +67,14 @@ EventRun GrowingLane::reopen(Nanoseconds t) {
   const auto event_of = [](const LaneSegment& segment, EventIndex i) {
     return Event{segment.start(i), segment.duration(i), segment.name(i), segment.correlation(i), segment.detail(i)};
   };
-  std::vector<Event> tail = std::exchange(tail_, {});  // what lies behind the segments that are taken out
+  std::vector<Event> tail = std::exchange(tail_, {});  // the events after the segments that are removed
   std::vector<std::shared_ptr<const LaneSegment>> taken;
   while (!full_.empty() && !stays(event_of(*full_.back(), full_.back()->size() - 1))) {
     taken.push_back(std::move(full_.back()));
     full_.pop_back();
     segment_starts_.pop_back();
   }
-  // Of the first that was taken out some may stay; it becomes the tail.
+  // Some events of the first removed segment may stay; they become the tail.
   EventIndex i = 0;
   if (!taken.empty())
     for (const LaneSegment& first = *taken.back(); i < first.size() && stays(event_of(first, i)); ++i) tail_.push_back(event_of(first, i));
@@ -100,9 +100,17 @@ Lane GrowingLane::publish() {
   return Lane(std::move(segments));
 }
 
+Lane GrowingLane::publish_with(const Event& further) const {
+  auto segments = full_;
+  std::vector<Event> tail = tail_;
+  tail.push_back(further);
+  segments.push_back(std::make_shared<const LaneSegment>(tail));
+  return Lane(std::move(segments));
+}
+
 namespace {
 
-constexpr std::size_t kNearLanes = 8;  // that are looked at one by one; further ones stand in the tree
+constexpr std::size_t kNearLanes = 8;  // that are looked at one by one; further lanes are in the tree
 
 std::vector<EventRun> one_run(std::vector<Event> events) {
   std::vector<EventRun> runs;
@@ -136,7 +144,7 @@ EventRun TrackLanes::reopen(std::size_t index, Nanoseconds t) {
 
 void TrackLanes::place(const Event& event, std::size_t first_lane) {
   std::size_t index = first_lane;
-  // Events of no duration may share an instant: nothing of them is hidden, but their order must hold.
+  // Events with duration 0 may share an instant: none of them is hidden, but their order must be kept.
   while (index < std::min(lanes_.size(), kNearLanes) && lanes_[index].last_end() > event.start) ++index;
   if (index >= kNearLanes) index = kNearLanes + free_lanes_.first_free(index - kNearLanes, event.start);
   append(index, {&event, 1});
@@ -149,7 +157,7 @@ std::uint64_t TrackLanes::reopening_cost(Nanoseconds t) const noexcept {
 }
 
 bool TrackLanes::may_rebuild(std::uint64_t cost) noexcept {
-  constexpr std::uint64_t kTimes = 1;          // that an event is placed again, on average, because others came late
+  constexpr std::uint64_t kTimes = 1;          // how often an event is placed again, on average, because others came late
   constexpr std::uint64_t kAlways = 1u << 14;  // events of a small track
   if (rebuilt_ + cost > kTimes * added_ + kAlways) return false;
   rebuilt_ += cost;
@@ -172,8 +180,8 @@ void TrackLanes::add(std::vector<Event> events) {
   settle_where_late_ones_are_many();
 }
 
-// Places the events, which come late and begin then, and what lies behind them. Of that, an event that started before the first finds its
-// old place again: the lanes above it were busy then and still are.
+// Places the events, which are late and start at `begin` or later, and all events after that time. Of the latter, an event that started before the
+// first late one gets its old place again: the lanes above it were busy then and still are.
 void TrackLanes::rebuild(std::vector<EventRun> runs, Nanoseconds begin) {
   for (std::size_t index = 0; index < lanes_.size(); ++index)
     if (lanes_[index].last_start() >= begin) runs.push_back(reopen(index, begin));
@@ -181,7 +189,7 @@ void TrackLanes::rebuild(std::vector<EventRun> runs, Nanoseconds begin) {
 }
 
 void TrackLanes::add_in_order(std::span<const Event> events) {
-  // Most follow each other on the first lane.
+  // In the common case most events follow each other on the first lane.
   for (std::size_t first = 0, last = 0; first < events.size(); first = last) {
     last = first + 1;
     if (!lanes_.empty() && lanes_.front().last_end() > events[first].start) {
@@ -199,17 +207,32 @@ void TrackLanes::add_at_depths(std::vector<Event> events, std::span<const std::u
   if (!std::is_sorted(events.begin(), events.end(), outer_first))
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return outer_first(events[a], events[b]); });
   added_ += events.size();
+  std::vector<LateEvent> late;
   for (std::size_t i : order) {
     const std::uint32_t depth = lane_of_depth(depths[i]);
-    const GrowingLane& own = lane(depth);
-    if (own.last_end() <= events[i].start)
+    if (lane(depth).last_end() <= events[i].start)
       append(depth, {&events[i], 1});
-    else if (may_rebuild(own.reopening_cost(events[i].start)))
-      insert(depth, one_run({events[i]}));
     else
-      late_by_depth_.push_back({depth, events[i]});
+      late.push_back({depth, events[i]});
   }
+  if (!late.empty()) add_late(std::move(late));
   settle_where_late_ones_are_many();
+}
+
+// Those of one depth together, since the events behind them are placed again. Requires: they come in order.
+void TrackLanes::add_late(std::vector<LateEvent> late) {
+  const auto is_above = [](const LateEvent& a, const LateEvent& b) { return a.depth < b.depth; };
+  if (!std::is_sorted(late.begin(), late.end(), is_above)) std::stable_sort(late.begin(), late.end(), is_above);
+  for (auto first = late.begin(), last = first; first != late.end(); first = last) {
+    last = std::upper_bound(first, late.end(), *first, is_above);
+    if (may_rebuild(lane(first->depth).reopening_cost(first->event.start))) {
+      std::vector<Event> run;
+      for (auto each = first; each != last; ++each) run.push_back(each->event);
+      insert(first->depth, one_run(std::move(run)));
+    } else {
+      late_by_depth_.insert(late_by_depth_.end(), first, last);
+    }
+  }
 }
 
 void TrackLanes::add_to_lane(std::uint32_t number, std::vector<Event> events) {
@@ -221,7 +244,7 @@ void TrackLanes::add_to_lane(std::uint32_t number, std::vector<Event> events) {
   add_at_depths(std::move(events), depths);
 }
 
-// Puts events that come late among those of their depth. Requires: no run is empty.
+// Puts late events among those of their depth. Requires: no run is empty.
 void TrackLanes::insert(std::uint32_t depth, std::vector<EventRun> runs) {
   Nanoseconds begin = runs.front().front().start;
   for (const EventRun& run : runs) begin = std::min(begin, run.front().start);
@@ -259,7 +282,7 @@ void TrackLanes::settle() {
   }
 }
 
-// Those of one chunk came in order: merged where such runs are long, else sorted.
+// Events of one chunk came in order: they are merged if such runs are long, otherwise sorted.
 std::vector<EventRun> TrackLanes::runs_of(std::span<const LateEvent> late) {
   constexpr std::size_t kWorthMerging = 64;  // events of a run
   std::vector<std::size_t> ends;             // of runs

@@ -4,16 +4,16 @@
 #include <map>
 #include <string>
 
-#include "model/trace/text/last_path_part.h"
+#include "model/file/last_path_part.h"
 
 namespace lanescope {
 namespace {
 
-// "python (4711)": who a processor runs. Made for each run of states.
+// "python (4711)": the thread that a processor runs. Made for each run of states.
 NameId thread_label(TraceBuilder& builder, ProcessId process, std::uint32_t tid) {
   constexpr std::size_t kLongestName = 255;  // of a file, in bytes
   const std::string_view path = builder.process(process).executable;
-  // Its end alone: what is longer than a name may be has no name.
+  // Only the end of the path: a program whose name is longer than allowed has no name.
   const std::string_view program = last_path_part(path.substr(path.size() - std::min(path.size(), kLongestName + 1))).substr(0, kLongestName);
   return builder.intern(std::string(program.empty() ? "thread" : program) + " (" + std::to_string(tid) + ")");
 }

@@ -12,13 +12,13 @@
 
 #include "call_stack_builder.h"
 #include "counter_builder.h"
-#include "detail_hash.h"
+#include "detail_index.h"
 #include "kernel_records_builder.h"
 #include "lane_builder.h"
 #include "lane_thread.h"
 #include "memory_totals.h"
+#include "model/file/last_path_part.h"
 #include "model/file/limits.h"
-#include "model/trace/text/last_path_part.h"
 #include "model/trace/text/utf8.h"
 #include "row_index.h"
 #include "stall_series.h"
@@ -26,62 +26,31 @@
 namespace lanescope {
 namespace {
 
-// What entries of tables take beside what they hold: nodes of maps, links, the allocator's own.
+// Bytes of table entries beside their contents: nodes of maps, links, overhead of the allocator.
 constexpr std::size_t kEntryBytes = 160;
-constexpr std::size_t kProcessBytes = 8 << 10;  // and in work: what is asked of all processes is asked of each
-constexpr std::size_t kGpuBytes = 1 << 20;      // likewise: each is compared with all tracks
+constexpr std::size_t kProcessBytes = 8 << 10;  // includes work: questions about all processes are asked of each
+constexpr std::size_t kGpuBytes = 1 << 20;      // includes work: each is compared with all tracks
 constexpr std::size_t kTrackBytes = 1'000;
-// With one event: of the trace, and of those that draw it, sum it up or look for causes, each of which has something for each lane.
+// With one event: memory of the trace, and of all code that draws it, sums it up or looks for causes, which keeps something for each lane.
 constexpr std::size_t kLaneBytes = 2'000;
-constexpr std::size_t kTotalBytes = 72;    // of an allocation, in the sums of memory that are made of all
-constexpr std::size_t kTextCopies = 2;     // of a text that is no name: here, and in the trace that is made of it
-constexpr std::size_t kGpuTextCopies = 4;  // and in the index of GPUs
+constexpr std::size_t kTotalBytes = 72;    // of an allocation, in the totals of memory that are computed from all
+constexpr std::size_t kTextCopies = 2;     // of a text that is no name: here, and in the trace that is made from it
+constexpr std::size_t kGpuTextCopies = 4;  // here, in the trace, and in the index of GPUs
 
-// As much of a text as may be kept, up to the end of a character.
+// As much of a text as may be kept, cut at the end of a character.
 std::string cut_text(std::string_view text) {
   constexpr std::string_view kEllipsis = "…";
   return std::string(first_bytes(text, limits::kTextBytes - kEllipsis.size())).append(kEllipsis);
 }
 
-// Row 0 of every table is the default: nothing known.
-template <typename Detail>
-class DetailIndex {
- public:
-  DetailIndex() { append({}, hash_of(Detail{})); }
-
-  DetailId intern(const Detail& detail) {
-    // Consecutive events mostly share their detail.
-    if (detail == last_) return last_id_;
-    const std::uint64_t hash = hash_of(detail);
-    const std::uint32_t known = index_.find(hash, [&](std::uint32_t row) { return rows_[row] == detail; });
-    last_id_ = known != kNone ? known : append(detail, hash);
-    last_ = detail;
-    return last_id_;
-  }
-
-  [[nodiscard]] const AppendOnlyTable<Detail>& rows() const { return rows_; }
-  [[nodiscard]] std::size_t memory_bytes() const { return rows_.size() * sizeof(Detail) + index_.memory_bytes(); }
-
- private:
-  DetailId append(const Detail& detail, std::uint64_t hash) {
-    index_.append(hash, [this](std::uint32_t row) { return hash_of(rows_[row]); });
-    return static_cast<DetailId>(rows_.append(detail));
-  }
-
-  RowIndex index_;
-  AppendOnlyTable<Detail> rows_;
-  Detail last_;
-  DetailId last_id_ = 0;
-};
-
 // GPUs by what tells them apart: their uuid, else their name and number. One without a name fits any of its number.
 class GpuIndex {
  public:
-  // The first that may be the one described; kNone where there is none.
+  // The first GPU that may be the one described; kNone if there is none.
   [[nodiscard]] GpuId find(const Gpu& wanted) const {
     GpuId found = kNone;
     if (!wanted.uuid.empty()) found = std::min(found, first(by_uuid_, wanted.uuid));
-    // Two that have a uuid are told apart by it alone.
+    // Two GPUs that both have a uuid are compared only by it.
     const auto& comparable = wanted.uuid.empty() ? all_ : without_uuid_;
     if (const auto of_ordinal = comparable.find(wanted.ordinal); of_ordinal != comparable.end()) {
       if (wanted.name.empty()) {
@@ -130,11 +99,11 @@ class GpuIndex {
   ByOrdinal without_uuid_;
 };
 
-// Where rows of a table lie, by a key that tells them apart.
+// Positions of rows of a table, by a key that identifies them.
 template <typename Key>
 class RowKeys {
  public:
-  // The row of the key, and whether it is yet to be added: at the table's end.
+  // The row of the key, and whether it must still be added at the end of the table.
   std::pair<std::size_t, bool> of(const Key& key, std::size_t table_size) {
     const auto [found, inserted] = rows_.try_emplace(key, table_size);
     return {found->second, inserted};
@@ -156,7 +125,7 @@ struct TrackState {
   bool changed = true;
 };
 
-// What native code is called while its function is not known: "libcudart.so.13+0x1f2a0".
+// The name of native code while its function is not known: "libcudart.so.13+0x1f2a0".
 std::string address_text(std::string_view module, std::uint64_t address) {
   char digits[16];
   const auto end = std::to_chars(std::begin(digits), std::end(digits), address, 16).ptr;
@@ -170,7 +139,7 @@ std::string address_text(std::string_view module, std::uint64_t address) {
 struct TraceBuilder::State {
   Trace trace;  // the next snapshot, except for lanes
   std::map<TrackKey, TrackId> track_ids;
-  std::deque<TrackState> tracks;  // which stay where they are
+  std::deque<TrackState> tracks;  // whose addresses stay
   RowIndex name_ids;              // of trace.names_
   std::map<std::uint32_t, ProcessId> process_ids;
   GpuIndex gpu_ids;
@@ -180,7 +149,7 @@ struct TraceBuilder::State {
   RowKeys<std::tuple<ProcessId, CudaResource, std::uint32_t>> cuda_names;
   RowKeys<std::pair<ProcessId, std::uint32_t>> domains;
   RowKeys<std::tuple<ProcessId, std::uint32_t, std::uint32_t>> categories;
-  std::size_t resources_indexed = 0;  // rows of tables that the snapshot's index knows
+  std::size_t resources_indexed = 0;  // rows of tables that are in the snapshot's index
   std::uint64_t entry_bytes = 0;      // of processes, threads, resources and messages
   std::uint64_t event_count = 0;
   std::uint64_t kept_events = 0;  // on lanes
@@ -199,14 +168,16 @@ struct TraceBuilder::State {
   DetailIndex<SampleDetail> samples;
   CallStackBuilder call_stacks;
   std::uint64_t cut_texts = 0;
-  std::optional<std::size_t> note_of_cuts;  // the diagnostic that says so
+  std::optional<std::size_t> note_of_cuts;  // the diagnostic about cut texts
   CounterBuilder counters;
   KernelRecordsBuilder kernel_records;
-  bool stalls_lag = false;  // kernel_records has come further than the series of warp stalls
+  bool stalls_lag = false;  // kernel_records is newer than the series of warp stalls
   StallRows stall_rows;
-  Nanoseconds new_kernels_from = std::numeric_limits<Nanoseconds>::max();  // of kernels that came since: the earliest start
+  Nanoseconds new_kernels_from = std::numeric_limits<Nanoseconds>::max();  // the earliest start of kernels that were added since
   std::optional<SegmentWorkers> segment_workers;
-  EventSink* sink = nullptr;  // in place of lanes
+  std::vector<OpenEvent> open;
+  std::vector<EventRef> open_events;  // of these, in the last snapshot
+  EventSink* sink = nullptr;          // in place of lanes
   EventMemory memory_of_events = EventMemory::kAll;
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
 
@@ -214,13 +185,13 @@ struct TraceBuilder::State {
     if (key.kind == TrackKind::kKernels) new_kernels_from = std::min(new_kernels_from, earliest);
   }
 
-  // As much of a text as is kept.
+  // The part of a text that is kept.
   [[nodiscard]] std::string kept(std::string_view text) {
     if (text.size() <= limits::kTextBytes) return std::string(text);
     ++cut_texts;
     return cut_text(text);
   }
-  // Gives a thing, which counts already, another text.
+  // Replaces a text that is already counted.
   void set_text(std::string& known, std::string_view text) {
     std::string given = kept(text);
     entry_bytes += kTextCopies * given.size();
@@ -237,14 +208,14 @@ struct TraceBuilder::State {
     known = description;
     gpu_ids.add(id, known);
   }
-  // As it is kept.
+  // The GPU with its texts cut.
   [[nodiscard]] Gpu kept(Gpu gpu) {
     for (std::string* const text : {&gpu.name, &gpu.uuid, &gpu.bus_id})
       if (text->size() > limits::kTextBytes) *text = kept(std::string_view(*text));
     return gpu;
   }
 
-  // One message, which counts as reading goes on.
+  // One diagnostic, whose numbers grow during reading.
   void say_what_was_cut() {
     constexpr int kWarning = 1;
     std::string text;
@@ -276,6 +247,16 @@ struct TraceBuilder::State {
       entry_bytes += kTrackBytes;
     }
     return found->second;
+  }
+
+  // Gives a track's lanes their places in the trace.
+  void number_lanes(TrackId id) {
+    TrackState& track = tracks[id];
+    while (track.ids.size() < track.lanes.lanes().size()) {
+      track.ids.push_back(static_cast<LaneId>(trace.lanes_.size()));
+      trace.lanes_.emplace_back();
+      trace.track_of_lane_.push_back(id);
+    }
   }
 
   void count_events(const TrackKey& key, std::size_t events) {
@@ -365,7 +346,7 @@ void TraceBuilder::set_device(ProcessId process, std::uint32_t ordinal, const Gp
     state_->entry_bytes += kEntryBytes;
     return;
   }
-  // Events may have come before the description did: they keep the id.
+  // Events may have come before the description: they keep the id.
   if (state_->trace.gpus_[devices[row].gpu].name.empty()) state_->describe(devices[row].gpu, state_->kept(description));
 }
 
@@ -507,7 +488,7 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
   if (state_->sink) return state_->sink->take(id, std::move(events), std::move(valid_depths));
   TrackState& track = state_->tracks[id];
   track.changed = true;
-  // All lanes above the deepest are made, though there may be nothing on them.
+  // All lanes above the deepest are created, even if there is nothing on them.
   if (!valid_depths.empty()) state_->count_lanes(track, *std::max_element(valid_depths.begin(), valid_depths.end()));
   if (state_->lane_thread)
     state_->lane_thread->add(track.lanes, std::move(events), std::move(valid_depths));
@@ -532,6 +513,36 @@ void TraceBuilder::add_to_lane(const TrackKey& key, std::uint32_t lane, std::vec
     state_->lane_thread->add_to_lane(track.lanes, lane, std::move(events));
   else
     track.lanes.add_to_lane(lane, std::move(events));
+}
+
+// Lanes that had or get one are published anew.
+void TraceBuilder::set_open(std::vector<OpenEvent> events) {
+  for (const std::vector<OpenEvent>* open : {&state_->open, &events})
+    for (const OpenEvent& event : *open) state_->tracks[state_->track_id(event.track)].changed = true;
+  state_->open = std::move(events);
+}
+
+const std::vector<EventRef>& TraceBuilder::open_events() const noexcept { return state_->open_events; }
+
+void TraceBuilder::publish_open() {
+  state_->open_events.clear();
+  std::set<LaneId> taken;
+  for (const OpenEvent& open : state_->open) {
+    const TrackId id = state_->track_id(open.track);
+    TrackState& track = state_->tracks[id];
+    std::vector<GrowingLane>& lanes = track.lanes.lanes();
+    const auto is_free = [&](std::size_t i) { return i >= track.ids.size() || (!taken.contains(track.ids[i]) && lanes[i].ends_before(open.event.start)); };
+    std::size_t index = open.depth ? TrackLanes::lane_of_depth(*open.depth) : 0;
+    while (!open.depth && !is_free(index)) ++index;
+    if (!is_free(index)) continue;
+    const GrowingLane& lane = track.lanes.lane(index);
+    state_->count_lanes(track, static_cast<std::uint32_t>(index));
+    state_->number_lanes(id);
+    state_->trace.lanes_[track.ids[index]] = lane.publish_with(open.event);
+    state_->trace.tracks_[id].lanes = track.ids;
+    taken.insert(track.ids[index]);
+    state_->open_events.push_back({track.ids[index], lane.size()});
+  }
 }
 
 TraceBuilder::DetailTables TraceBuilder::details() const noexcept {
@@ -579,7 +590,7 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot_with(std::vector<GivenLane> 
   trace.lanes_.resize(trace.track_of_lane_.size());
   for (GivenLane& given : lanes) {
     const TrackId id = state_->track_id(given.track);
-    state_->tracks[id].changed = false;  // it has nothing to publish
+    state_->tracks[id].changed = false;  // the track has nothing to publish
     std::vector<LaneId>& of_track = trace.tracks_[id].lanes;
     while (of_track.size() <= given.number) {
       of_track.push_back(static_cast<LaneId>(trace.lanes_.size()));
@@ -589,7 +600,7 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot_with(std::vector<GivenLane> 
     trace.lanes_[of_track[given.number]] = std::move(given.lane);
     if (given.track.kind != TrackKind::kKernels) continue;
     state_->stalls_lag = true;
-    state_->new_kernels_from = std::numeric_limits<Nanoseconds>::min();  // any
+    state_->new_kernels_from = std::numeric_limits<Nanoseconds>::min();  // any kernel
   }
   auto made = snapshot(totals);
   trace.lanes_.clear();
@@ -614,15 +625,12 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot(MemoryTotals totals) {
     if (!track.changed) continue;
     kernels_changed |= trace.tracks_[id].key.kind == TrackKind::kKernels;
     auto& growing = track.lanes.lanes();
-    while (track.ids.size() < growing.size()) {
-      track.ids.push_back(static_cast<LaneId>(trace.lanes_.size()));
-      trace.lanes_.emplace_back();
-      trace.track_of_lane_.push_back(id);
-    }
+    state_->number_lanes(id);
     for (std::size_t i = 0; i < growing.size(); ++i) trace.lanes_[track.ids[i]] = growing[i].publish();
     trace.tracks_[id].lanes = track.ids;
     track.changed = false;
   }
+  publish_open();
   trace.event_count_ = 0;
   TimeRange extent{std::numeric_limits<Nanoseconds>::max(), std::numeric_limits<Nanoseconds>::min()};
   for (const Lane& lane : trace.lanes_) {

@@ -20,11 +20,11 @@
 namespace lanescope {
 namespace {
 
-// What is different in the combined trace of the events of a lane.
+// What changes in the combined trace for the events of a lane.
 struct Change {
   ClockLine clock;
-  std::uint32_t detail_offset = 0;                   // of details that are not 0
-  std::shared_ptr<const std::vector<NameId>> names;  // there, by id here
+  std::uint32_t detail_offset = 0;                   // added to details that are not 0
+  std::shared_ptr<const std::vector<NameId>> names;  // ids in the combined trace, by id here
 };
 
 std::shared_ptr<const LaneSegment> changed(const LaneSegment& from, const Change& change) {
@@ -38,7 +38,7 @@ std::shared_ptr<const LaneSegment> changed(const LaneSegment& from, const Change
   return std::make_shared<const LaneSegment>(events);
 }
 
-// Of times alone.
+// Only the times.
 std::shared_ptr<const LaneSegment> changed_times(const LaneSegment& from, const ClockLine& clock) {
   std::vector<Nanoseconds> starts, durations;
   for (EventIndex i = 0; i < from.size(); ++i) {
@@ -48,7 +48,7 @@ std::shared_ptr<const LaneSegment> changed_times(const LaneSegment& from, const 
   return LaneSegment::of_times(starts, durations);
 }
 
-// Of a segment whose clock is only shifted: nothing lasts longer or shorter.
+// The bounds of a segment whose clock is only shifted: nothing lasts longer or shorter.
 SegmentBounds shifted(SegmentBounds bounds, const Change& change) {
   bounds.first_start = change.clock(bounds.first_start);
   bounds.last_start = change.clock(bounds.last_start);
@@ -57,7 +57,7 @@ SegmentBounds shifted(SegmentBounds bounds, const Change& change) {
   return bounds;
 }
 
-// Of a segment whose clock drifts, as its events say.
+// The bounds of a segment whose clock drifts, computed from its events.
 SegmentBounds measured(const LaneSegment& segment, const SegmentBounds& before) {
   const EventIndex last = segment.size() - 1;
   SegmentBounds bounds{
@@ -81,7 +81,7 @@ SegmentBounds measured(const LaneSegment& segment, const SegmentBounds& before) 
 // A lane of another trace, whose segments are decoded there when they are needed here.
 class ChangedSegments : public DemandedSegments {
  public:
-  // Requires: the lane is of the trace, and holds no segments. `bounds` are of what they become here.
+  // Requires: the lane belongs to the trace, and holds no segments. `bounds` are those of the changed segments.
   ChangedSegments(std::shared_ptr<const Trace> trace, const DemandedSegments& from, Change change, std::vector<SegmentBounds> bounds)
       : DemandedSegments(std::move(bounds), changed_outline(from.outline(), change)), trace_(std::move(trace)), from_(from), change_(std::move(change)) {}
 
@@ -98,7 +98,7 @@ class ChangedSegments : public DemandedSegments {
   }
   const DemandedSegments* origin() const noexcept override { return &from_; }
 
-  std::shared_ptr<const Trace> trace_;  // whose lane has these:
+  std::shared_ptr<const Trace> trace_;  // it owns the following segments:
   const DemandedSegments& from_;
   Change change_;
 };
@@ -172,14 +172,14 @@ class TraceCombiner {
   }
 
  private:
-  // That of the first, but what is missing is what any of them lacks.
+  // The provenance of the first part, but missing data is what any of the parts lacks.
   static Provenance provenance_of(const std::vector<TracePart>& parts) {
     Provenance all = parts.front().provenance;
     all.condition.clear();
     all.unwritten_events = 0;
-    // Where a job was killed, all its recordings say the same: it is said once. Those that are not named, the diagnostics have.
+    // If a job was killed, all its recordings have the same condition: it is said once. Parts that are not named here are named in the diagnostics.
     constexpr std::size_t kTold = 8, kNamed = 4;
-    std::vector<std::pair<std::string, std::vector<std::string>>> conditions;  // and labels of those that have each
+    std::vector<std::pair<std::string, std::vector<std::string>>> conditions;  // and the labels of the parts that have each
     for (const TracePart& part : parts) {
       all.finished = all.finished && part.provenance.finished;
       all.read_in_part = all.read_in_part || part.provenance.read_in_part;
@@ -208,7 +208,7 @@ class TraceCombiner {
     return all;
   }
 
-  // From the first one's begin to the last one's end, where any is a part that was saved.
+  // From the first start to the last end, if any part is a saved part.
   static std::optional<SavedPart> time_of_saved(const std::vector<TracePart>& parts) {
     if (std::none_of(parts.begin(), parts.end(), [](const TracePart& part) { return part.provenance.part.has_value(); })) return std::nullopt;
     std::optional<SavedPart> all;
@@ -229,7 +229,7 @@ class TraceCombiner {
     return label;
   }
 
-  // The tables of the first trace share their last blocks with whoever builds it: rows are appended to copies of these.
+  // The tables of the first trace share their last blocks with its builder, so rows are appended to copies of these.
   void detach() {
     trace_.names_ = trace_.names_.detached();
     trace_.kernel_details_ = trace_.kernel_details_.detached();
@@ -269,7 +269,7 @@ class TraceCombiner {
     name_ids_.append(hash_of_name(id), hash_of_name);
   }
 
-  // A GPU is one with that of the same UUID which another recording saw at the same time.
+  // A GPU is the same as one with its UUID that another recording saw at the same time.
   void map_gpus(const TracePart& part) {
     gpus_.clear();
     for (const Gpu& gpu : from_->gpus_) {
@@ -284,7 +284,7 @@ class TraceCombiner {
     if (!machine.empty() && !other_machine.empty() && machine != other_machine) return false;
     return !one.extent.intersected(other.extent).empty() && ran_together(one, other, trace_.parts_.front());
   }
-  // Those of the last part, for the next ones.
+  // Adds the GPUs of the last part, for the next parts.
   void add_known_gpus() {
     if (gpus_seen_twice_ == GpusSeenTwice::kAreTwo) return;
     const std::size_t part = trace_.parts_.size() - 1;
@@ -297,7 +297,7 @@ class TraceCombiner {
       for (const GpuId gpu : gpus_) add(gpu);
   }
 
-  // Recordings number their processes from 1, so that those of the next get numbers behind all that there are.
+  // Recordings number their processes from 1, so the processes of the next recording get numbers after all that exist.
   void map_processes() {
     first_process_ = static_cast<ProcessId>(trace_.processes_.size());
     first_thread_ = static_cast<ThreadId>(trace_.threads_.size());
@@ -334,7 +334,7 @@ class TraceCombiner {
     }
   }
 
-  // Appends rows but for the first, which is the default everywhere. Returns what to add to an id that is not 0.
+  // Appends all rows except the first, which is the default everywhere. Returns the offset for ids that are not 0.
   template <typename Row, typename Change>
   std::uint32_t append_rows(AppendOnlyTable<Row>& all, const AppendOnlyTable<Row>& more, Change change) {
     const auto offset = static_cast<std::uint32_t>(std::max<std::size_t>(all.size(), 1) - 1);
@@ -375,7 +375,7 @@ class TraceCombiner {
     });
   }
 
-  // Returns what to add to the id of a node that is not 0.
+  // Returns the offset for ids of nodes that are not 0.
   std::uint32_t append_call_stacks() {
     CallStacks& stacks = trace_.call_stacks_;
     const CallStacks& more = from_->call_stacks_;
@@ -427,7 +427,7 @@ class TraceCombiner {
         return memory_usage_offset_;
       case TrackKind::kCudaEvents:
         return cuda_event_offset_;
-      case TrackKind::kOsRuntime:  // the detail is no row of a table
+      case TrackKind::kOsRuntime:  // the detail is not a row of a table
       case TrackKind::kOverhead:
       case TrackKind::kCompilation:
         break;
@@ -550,7 +550,7 @@ class TraceCombiner {
     }
   }
 
-  // What is known of a part before its tracks are there.
+  // The part as far as it is known before its tracks are there.
   [[nodiscard]] static TracePart part_of(const TraceSource& source) {
     TracePart part;
     part.label = source.label;
@@ -582,7 +582,7 @@ class TraceCombiner {
     trace_.diagnostics_.push_back(std::move(message));
   }
 
-  // A segment to be copied with what is different in the combined trace.
+  // A segment to be copied with the changes for the combined trace.
   struct Work {
     const Lane* from;
     std::size_t lane;  // in segments_
@@ -629,12 +629,12 @@ class TraceCombiner {
   std::stop_token stop_;
   Trace trace_;
   RowIndex name_ids_;  // of trace_.names_
-  // What is of all sources so far, and of the trace once they are all there: a trace's own are shared, and would be copied for each source.
+  // Data of all sources so far; it goes to the trace once it is complete. The trace's own data is shared, and would be copied for each source.
   CallStacks::Functions functions_;
   KernelRecords records_;
   std::unordered_map<std::string, std::uint32_t> metric_ids_;  // of records_.metrics
   std::unordered_set<std::string> known_sources_;              // paths of records_.sources
-  std::uint32_t last_instance_ = 0;                            // of processes
+  std::uint32_t last_instance_ = 0;                            // last process instance
 
   // The source that is being appended.
   std::shared_ptr<const Trace> source_;
@@ -643,7 +643,7 @@ class TraceCombiner {
   std::vector<NameId> names_;
   ProcessId first_process_ = 0;
   ThreadId first_thread_ = 0;
-  std::vector<GpuId> gpus_;  // there, by id here
+  std::vector<GpuId> gpus_;  // ids in the combined trace, by id here
   struct KnownGpu {
     GpuId gpu;
     std::size_t part;
@@ -668,45 +668,6 @@ std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources
   TraceCombiner combiner(sources.front(), gpus, std::move(stop));
   for (const TraceSource& source : sources.subspan(1)) combiner.append(source);
   return combiner.take();
-}
-
-namespace {
-
-struct Start {
-  Nanoseconds time;
-  EventRef event;
-  auto operator<=>(const Start&) const = default;
-};
-
-// The events of a part that have this kind and name, by start.
-std::vector<Start> events_of(const Trace& trace, const TracePart& part, TrackKind kind, NameId name) {
-  std::vector<Start> found;
-  for (TrackId id = part.first_track; id < part.end_track; ++id) {
-    const Track& track = trace.tracks()[id];
-    if (track.key.kind != kind) continue;
-    for (const LaneId lane_id : track.lanes) {
-      const Lane& lane = trace.lane(lane_id);
-      for (EventIndex i = 0; i < lane.size(); ++i)
-        if (lane.name(i) == name) found.push_back({lane.start(i), {lane_id, i}});
-    }
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-}  // namespace
-
-std::optional<EventRef> counterpart(const Trace& trace, EventRef event) {
-  const auto& parts = trace.parts();
-  const Lane& lane = trace.lane(event.lane);
-  const NameId name = lane.name(event.index);
-  const Start own{lane.start(event.index), event};
-  const Track& track = trace.track_of(event.lane);
-  const std::size_t from = part_of(trace, track) == parts.data() ? 0 : 1;
-  const std::vector<Start> before = events_of(trace, parts[from], track.key.kind, name);
-  const std::vector<Start> others = events_of(trace, parts[1 - from], track.key.kind, name);
-  const auto position = static_cast<std::size_t>(std::lower_bound(before.begin(), before.end(), own) - before.begin());
-  return position < others.size() ? std::optional(others[position].event) : std::nullopt;
 }
 
 }  // namespace lanescope

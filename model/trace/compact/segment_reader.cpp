@@ -10,6 +10,7 @@
 #include "ingest/decoding_ahead.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
+#include "model/trace/completeness.h"
 #include "model/trace/ingest/frame_ingest.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/workers/parallel.h"
@@ -25,13 +26,13 @@ struct SegmentReader::State {
   FrameIngest ingest{builder};
   Spending spending{reader.size()};
   std::shared_ptr<const Trace> surroundings;
-  std::vector<IndexedFrame> samples;  // of counters: frames that were not read yet
+  std::vector<IndexedFrame> samples;  // frames of counters that were not read yet
   std::vector<TrackKey> tracks;
-  std::vector<std::uint32_t> order;                                     // of tracks by their first segments in the file
+  std::vector<std::uint32_t> order;                                     // tracks in the order of their first segments in the file
   std::vector<Segment> segments;                                        // by track, lane and time
-  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lanes;  // of each track: from which segment to which
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lanes;  // for each track and lane: its first segment, and one after its last
   std::uint64_t events = 0;
-  std::uint64_t lane_count = 0;  // of all tracks, also of those without events
+  std::uint64_t lane_count = 0;  // of all tracks, including lanes without events
 
   [[nodiscard]] Error too_much() const { return {path.string() + " unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."}; }
   [[nodiscard]] Error damaged() const {
@@ -39,7 +40,7 @@ struct SegmentReader::State {
   }
 
   Result<void> read_surroundings(const std::vector<IndexedFrame>& index) {
-    builder.provenance().format = "Lanescope";  // where no session says that it was made of another one
+    builder.provenance().format = "Lanescope";  // unless the session says that it was made from another format
     std::vector<IndexedFrame> wanted;
     for (const IndexedFrame& indexed : index) {
       if (indexed.type == proto::FRAME_LANE_SEGMENT || indexed.type == proto::FRAME_OUTLINE) continue;
@@ -55,7 +56,7 @@ struct SegmentReader::State {
     return {};
   }
 
-  // Ends where asked to.
+  // Stops if asked to.
   Result<void> read_samples(const LoadProgress& progress) {
     const auto go_on = [&](std::size_t done) {
       return progress ? progress(static_cast<double>(done) / static_cast<double>(samples.size()), nullptr) : LoadStep::kContinue;
@@ -63,12 +64,12 @@ struct SegmentReader::State {
     return read_in_order(samples, go_on, [](const DecodedFrame& frame) { return frame.holds_counter_samples(); });
   }
 
-  // Ingests frames in their order, decoded some at a time on all cores. `go_on` is asked in between, with how many are done; a frame that is not `may_be` is
-  // damage.
+  // Ingests frames in their order; some at a time are decoded on all cores. `go_on` is asked in between, with the number of frames done. A frame that
+  // fails `may_be` is damage.
   template <typename GoOn, typename MayBe>
   Result<void> read_in_order(std::span<const IndexedFrame> wanted, GoOn go_on, MayBe may_be) {
     constexpr std::size_t kAtOnce = 32;                  // frames
-    constexpr std::uint64_t kUnpackedAtOnce = 4u << 20;  // bytes of payload, where these are longer than usual
+    constexpr std::uint64_t kUnpackedAtOnce = 4u << 20;  // bytes of payload, if payloads are longer than usual
     for (std::size_t done = 0; done < wanted.size();) {
       if (go_on(done) == LoadStep::kCancel) return {};
       std::vector<FrameView> frames;
@@ -90,13 +91,8 @@ struct SegmentReader::State {
     return {};
   }
 
-  // What the trace says of frames that were skipped.
-  void tell_malformed() {
-    std::string& condition = builder.provenance().condition;
-    if (ingest.malformed() == 0) return;
-    if (!condition.empty()) condition += ' ';
-    condition += malformed_frames(ingest.malformed());
-  }
+  // Adds a sentence about skipped frames to the trace.
+  void tell_skipped() { add_sentence(builder.provenance().condition, ingest.skipped_text()); }
 
   Result<void> read_heads(const std::vector<IndexedFrame>& index) {
     const Nanoseconds epoch = surroundings->provenance().monotonic_epoch;
@@ -126,7 +122,7 @@ struct SegmentReader::State {
     return {};
   }
 
-  // Says where the segment lies among those of its lane.
+  // Assigns the segment its position among those of its lane.
   Result<void> place(std::size_t i) {
     Segment& segment = segments[i];
     auto& of_track = lanes[segment.head.lane.track];
@@ -148,7 +144,7 @@ struct SegmentReader::State {
     return {};
   }
 
-  // What is not an event yet counts as in a trace whose events are all in memory (TraceBuilder): one that is answered from the file must not
+  // Segments that are not decoded count as in a trace whose events are all in memory (TraceBuilder): a trace that is answered from the file must not
   // take more.
   [[nodiscard]] bool fits_into_memory() const {
     constexpr std::uint64_t kLaneBytes = 2'000;
@@ -156,13 +152,13 @@ struct SegmentReader::State {
   }
 };
 
-// A lane of the file, which stays open for it.
+// A lane of the file, which it keeps open.
 class SegmentReader::LaneOnDemand final : public DemandedSegments {
  public:
   LaneOnDemand(const std::shared_ptr<State>& file, FileLane lane)
       : DemandedSegments(bounds_of(SegmentReader(file).segments(lane)), outline_of(SegmentReader(file).segments(lane))), file_(file), lane_(lane) {}
 
-  // Whether a lane can be one of these: all segments but the last are full.
+  // True if a lane can be one of these: all segments but the last are full.
   static bool is_possible(std::span<const Segment> segments) {
     return std::all_of(segments.begin(), segments.end(),
                        [&](const Segment& segment) { return segment.count == LaneSegment::kCapacity || &segment == &segments.back(); });
@@ -184,13 +180,13 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     }
     return bounds;
   }
-  // Where there is one part, nothing is said of it: an event lasts at most as long as all together.
+  // If there is only one part, the head does not have it: then an event lasts at most as long as all together.
   static Nanoseconds longest_of(const SegmentHead& head) {
     Nanoseconds longest = head.parts.empty() ? head.busy : 0;
     for (const SegmentHead::Part& part : head.parts) longest = std::max(longest, part.longest);
     return std::min(longest, head.busy);
   }
-  // A head has those with the most time: all, if it has all events.
+  // A head has the names with the most time. They are all names if they have all events.
   static std::vector<NameTime> all_names(const Segment& segment) {
     std::vector<NameTime> names;
     std::uint64_t count = 0;
@@ -203,7 +199,7 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     if (count != segment.count || total != segment.head.busy) names.clear();
     return names;
   }
-  // What an index says may be wrong: no event overlaps another all the same.
+  // The index may be wrong: even then no event may overlap another.
   static Lane outline_of(std::span<const Segment> segments) {
     std::vector<Event> events;
     const auto add = [&](const SegmentHead& head, Nanoseconds start, Nanoseconds until, Nanoseconds busy, NameId name) {
@@ -230,7 +226,7 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     SegmentCache::of_process().report(own_damage_text());
     return nullptr;
   }
-  // Of one that is damaged, nothing is said here: read() says it.
+  // Damage is not reported here: read() reports it.
   std::shared_ptr<const LaneSegment> read_times(std::size_t s) const override {
     const SegmentReader reader(file_);
     const auto times = reader.decode_times(reader.segments(lane_)[s]);
@@ -317,14 +313,14 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode_times(const Seg
 Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& segment) const {
   const auto payload = payload_of(segment);
   if (!payload) return payload.error();
-  thread_local std::vector<Event> memory;  // of the segment before: to get it anew each time costs a fifth of decoding
+  thread_local std::vector<Event> memory;  // of the previous segment: allocating it again each time costs a fifth of decoding
   auto decoded = decode_lane_segment(*payload, std::exchange(memory, {}));
   if (!decoded || decoded->lane != segment.head.lane || decoded->events.size() != segment.count) return state_->damaged();
   auto events = state_->ingest.events_of(*std::move(decoded));
   if (!events) return state_->damaged();
   auto lane_segment = std::make_shared<const LaneSegment>(*events);
   memory = *std::move(events);
-  // What was said of it in answers so far must hold.
+  // Answers so far were based on the head, so the events must match it.
   const SegmentHead& head = segment.head;
   const EventIndex last = segment.count - 1;
   const bool as_said = lane_segment->start(0) == head.first_start && lane_segment->start(last) == head.last_start &&
@@ -365,7 +361,11 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& pr
   std::shared_ptr<const Trace> without_values;
   if (progress && is_more_to_come) {
     without_values = state.builder.snapshot_with(lanes, TraceBuilder::MemoryTotals::kLater);
-    if (progress(0, without_values) == LoadStep::kCancel) return without_values;
+    if (progress(0, without_values) == LoadStep::kCancel) {
+      if (state.ingest.skipped_text().empty()) return without_values;
+      state.tell_skipped();
+      return state.builder.snapshot_with(std::move(lanes), TraceBuilder::MemoryTotals::kLater);
+    }
   }
   bool is_cancelled = false;
   const LoadProgress listened = [&](double fraction, std::shared_ptr<const Trace> partial) {
@@ -375,7 +375,7 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& pr
   };
   if (auto read = state.read_samples(listened); !read) return read.error();
   if (is_cancelled) return without_values;
-  state.tell_malformed();
+  state.tell_skipped();
   return state.builder.snapshot_with(std::move(lanes));
 }
 

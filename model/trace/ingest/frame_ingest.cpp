@@ -1,10 +1,12 @@
 #include "model/trace/ingest/frame_ingest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
 #include <variant>
 
+#include "capture_options.h"
 #include "chunk_target.h"
 #include "columns.h"
 #include "compact/file_tables.h"
@@ -12,12 +14,13 @@
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
 #include "model/file/message_size.h"
+#include "model/trace/completeness.h"
 #include "model/trace/text/kernel_name.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::uint64_t kToldCopies = 2;  // of what is told of processes and of the session: here, and in the trace that is made of it
+constexpr std::uint64_t kToldCopies = 2;  // of descriptions of processes and of the session: here, and in the trace that is made from it
 
 std::uint64_t bytes_of(const std::vector<std::string>& texts) noexcept {
   std::uint64_t bytes = texts.size() * sizeof(std::string);
@@ -26,10 +29,10 @@ std::uint64_t bytes_of(const std::vector<std::string>& texts) noexcept {
 }
 
 std::uint64_t bytes_of(const Process& process) noexcept {
-  constexpr std::uint64_t kTimes = 2;  // as the executable, and as the process's name
+  constexpr std::uint64_t kCopies = 2;  // as the executable, and as the process's name
   const JobPlace& place = process.place;
   return bytes_of(process.arguments) +
-         kToldCopies * (kTimes * process.executable.size() + place.launcher.size() + place.scheduler.size() + place.job.size() + place.step.size());
+         kToldCopies * (kCopies * process.executable.size() + place.launcher.size() + place.scheduler.size() + place.job.size() + place.step.size());
 }
 
 std::uint64_t bytes_of(const Provenance& provenance) noexcept {
@@ -71,7 +74,7 @@ JobPlace described(const proto::JobPlace& said) {
   return place;
 }
 
-// A chunk, of which the events stand in columns of their own where large recordings consist of their kind.
+// A chunk. Its events are in columns of their own for the kinds of which large recordings consist.
 struct DecodedChunk {
   proto::EventChunk chunk;
   std::variant<std::monostate, KernelColumns, ApiCallColumns, CounterSampleColumns> columns;
@@ -114,6 +117,7 @@ struct FrameIngest::State {
   TraceBuilder& builder;
   Nanoseconds epoch = 0;
   std::uint64_t malformed = 0;
+  std::uint64_t unknown_frames = 0, unknown_events = 0;  // of types that a newer version writes
   bool source_was_cut = false;
   std::map<std::pair<std::uint32_t, std::uint8_t>, Dictionary> dictionaries;  // by (process instance, source)
   std::uint64_t dictionary_bytes = 0;
@@ -121,7 +125,7 @@ struct FrameIngest::State {
   std::map<std::pair<std::uint32_t, std::uint8_t>, proto::Counters> counters;
   FileTables tables;  // of a compacted file
 
-  // The dictionary of a frame, for `extend` to be called with.
+  // Finds the dictionary of a frame and calls `extend` with it.
   template <typename Extend>
   bool with_dictionary(const FrameHeader& header, Extend extend) {
     const auto [found, inserted] = dictionaries.try_emplace({header.process, header.source});
@@ -134,7 +138,7 @@ struct FrameIngest::State {
 
   Nanoseconds since_epoch(std::int64_t monotonic) const { return sum(monotonic, -epoch); }
 
-  // None where the file holds no part, or times that make no sense.
+  // Returns nothing if the file has no part, or if the times make no sense.
   std::optional<SavedPart> saved_part(const proto::SessionStart& message) const {
     const TimeRange time{since_epoch(message.part_begin()), since_epoch(message.part_end())};
     if (time.empty() || !is_near(time.begin) || !is_near(time.end)) return std::nullopt;
@@ -151,6 +155,11 @@ struct FrameIngest::State {
     provenance.producer = "lanescope " + message.lanescope_version();
     provenance.host_name = message.host_name();
     provenance.operating_system = message.operating_system();
+    provenance.processor = message.processor();
+    provenance.processor_count = message.processor_count();
+    provenance.driver_version = message.driver_version();
+    provenance.options = message.options();
+    if (message.has_settings()) provenance.options += (provenance.options.empty() ? "" : " ") + capture_options(message.settings());
     provenance.working_directory = message.working_directory();
     provenance.attached_pid = message.attached_pid();
     provenance.command.assign(message.command().begin(), message.command().end());
@@ -169,7 +178,7 @@ struct FrameIngest::State {
     return true;
   }
 
-  // Those of agents were used when their records were made.
+  // Readings of agents were already used when their records were made.
   bool clock_sync(const FrameHeader& header, const proto::ClockSync& message) {
     std::vector<ClockReading>& clocks = builder.provenance().clocks;
     if (header.process != 0 || clocks.size() == kMostClockReadings) return true;
@@ -186,7 +195,7 @@ struct FrameIngest::State {
     return true;
   }
 
-  // What came before is there of some processes, and of others not. None for times that make no sense.
+  // Data before the part exists for some processes, and not for others. Returns nothing if the times make no sense.
   std::optional<SavedPart> last_part(const proto::SessionEnd& message) const {
     const TimeRange time{since_epoch(message.whole_from()), since_epoch(message.time())};
     if (time.empty() || !is_near(time.begin) || !is_near(time.end)) return std::nullopt;
@@ -219,7 +228,7 @@ struct FrameIngest::State {
     return true;
   }
 
-  // What the session itself speaks of belongs to no process.
+  // Resources that the session itself describes belong to no process.
   bool resources(const FrameHeader& header, const proto::Resources& message) {
     const bool has_process = header.process != 0;
     const ProcessId id = has_process ? process_of(header) : kNone;
@@ -239,11 +248,11 @@ struct FrameIngest::State {
       if (counter.id() == 0 || counter.id() >= kMaximumCounters) continue;
       Counter description{process,         gpu_of(process, counter), counter.name(),        counter.unit(),       counter.resolution(),
                           counter.group(), counter.maximum(),        counter.source_name(), counter.description()};
-      // Two of one source are two counters, even where nothing tells them apart: GPUs without a uuid have counters of the same names.
+      // Two counters of one source stay two counters, even if their descriptions are equal: GPUs without a uuid have counters of the same names.
       CounterId id = builder.counter(description);
       const auto [owner, is_first] = dictionary.id_of_counter.try_emplace(id, counter.id());
       if (!is_first && owner->second != counter.id()) {
-        if (dictionary.counters[counter.id()] != 0) continue;  // it was told before
+        if (dictionary.counters[counter.id()] != 0) continue;  // it was described before
         id = builder.another_counter(description);
         dictionary.id_of_counter.emplace(id, counter.id());
       }
@@ -279,7 +288,7 @@ struct FrameIngest::State {
     return true;
   }
 
-  // Counters are cumulative for each source; a process's completeness is the sum of its sources, and of what was found invalid here.
+  // Counters are cumulative for each source; a process's completeness is the sum over its sources, plus the events that were found invalid here.
   bool add_counters(const FrameHeader& header, ProcessId id, const proto::Counters& message) {
     proto::Counters& before = counters[{header.process, header.source}];
     Completeness& total = builder.process(id).completeness;
@@ -398,7 +407,7 @@ struct FrameIngest::State {
     });
   }
 
-  // Launches with another number of values than there are metrics are left out.
+  // Launches whose number of values differs from the number of metrics are left out.
   bool kernel_metrics(const FrameHeader& header, const proto::KernelMetrics& message) {
     const ProcessId process = process_of(header);
     for (const proto::KernelLeftOut& left_out : message.left_out()) {
@@ -499,7 +508,7 @@ struct DecodedFrame::Content {
                proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics, proto::InstructionCounts, proto::SourceFile>
       message;
 
-  // What would take more than a frame may is not parsed.
+  // A message that would take more than a frame may is not parsed.
   template <typename Message>
   void parse(const std::string& payload) {
     if (is_within_limits(payload)) sound = message.emplace<Message>().ParseFromString(payload);
@@ -532,6 +541,7 @@ struct DecodedFrame::Content {
 namespace {
 
 bool is_decoded(std::uint16_t type) { return !message_of_frame(type).empty(); }
+bool is_known(std::uint16_t type) { return proto::FrameType_IsValid(type) || proto::KernelFrame_IsValid(type); }
 
 }  // namespace
 
@@ -637,7 +647,26 @@ std::optional<std::vector<Event>> FrameIngest::events_of(LaneSegmentEvents segme
   return std::move(placed->events);
 }
 
+void FrameIngest::set_open(std::span<const OpenRange> ranges) {
+  std::vector<OpenEvent> events;
+  for (const OpenRange& range : ranges) {
+    const ChunkTarget into{state_->builder, state_->builder.process_of_instance(range.process),
+                           state_->dictionaries[{range.process, static_cast<std::uint8_t>(proto::SOURCE_SESSION)}], state_->kernel_names};
+    if (is_near(state_->since_epoch(range.start))) events.push_back(open_event(into, range, state_->epoch));
+  }
+  std::stable_sort(events.begin(), events.end(), [](const OpenEvent& a, const OpenEvent& b) { return a.event.start < b.event.start; });
+  state_->builder.set_open(std::move(events));
+}
+
 std::uint64_t FrameIngest::malformed() const noexcept { return state_->malformed; }
+std::string FrameIngest::skipped_text() const {
+  std::string text = state_->malformed == 0 ? std::string() : malformed_frames(state_->malformed);
+  if (const std::uint64_t unknown = state_->unknown_frames; unknown > 0)
+    add_sentence(text, std::to_string(unknown) + (unknown == 1 ? " frame of a kind" : " frames of kinds") + " that this version does not know " +
+                           (unknown == 1 ? "was" : "were") + " skipped (events: " + std::to_string(state_->unknown_events) + "): a newer Lanescope reads " +
+                           (unknown == 1 ? "it." : "them."));
+  return text;
+}
 bool FrameIngest::source_was_cut() const noexcept { return state_->source_was_cut; }
 std::uint64_t FrameIngest::memory_bytes() const noexcept {
   constexpr std::uint64_t kNodeBytes = 64;
@@ -651,6 +680,9 @@ void FrameIngest::add(const DecodedFrame& frame) {
   const DecodedFrame::Content& content = *frame.content_;
   const bool understood = content.sound && std::visit([&](const auto& message) { return state_->apply(content.header, message); }, content.message);
   if (!understood) ++state_->malformed;
+  if (is_known(content.header.type)) return;
+  ++state_->unknown_frames;
+  state_->unknown_events += content.header.event_count;
 }
 
 void FrameIngest::add(const FrameView& frame) { add(DecodedFrame(frame)); }

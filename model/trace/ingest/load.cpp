@@ -23,7 +23,7 @@
 namespace lanescope {
 namespace {
 
-// The whole trace in little from the file's outline; null where there is none.
+// A coarse view of the whole trace from the file's outline; null if there is none.
 std::shared_ptr<const Trace> load_outline(const TraceFileReader& reader) {
   static constexpr std::uint16_t kOutline[] = {proto::FRAME_OUTLINE};
   static constexpr std::uint16_t kSurroundings[] = {proto::FRAME_SESSION_START, proto::FRAME_PROCESS_START, proto::FRAME_RESOURCES};
@@ -49,7 +49,7 @@ std::shared_ptr<const Trace> load_outline(const TraceFileReader& reader) {
 void keep_memory_for_decoding() noexcept {
 #ifdef __GLIBC__
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  mallopt(M_MMAP_THRESHOLD, 16 << 20);  // else the first sets how memory is kept back to what it is without
+  mallopt(M_MMAP_THRESHOLD, 16 << 20);  // otherwise the line before sets other limits back to their defaults
 #endif
 }
 
@@ -57,12 +57,12 @@ namespace {
 
 Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, const LoadProgress& progress) {
   using Clock = std::chrono::steady_clock;
-  constexpr auto kPartialInterval = std::chrono::milliseconds(250);  // how often what has come so far is shown
-  constexpr int kPausePerPartial = 9;                                // of the time that it takes: decoding waits meanwhile
+  constexpr auto kPartialInterval = std::chrono::milliseconds(250);  // how often the trace so far is shown
+  constexpr int kPausePerPartial = 9;                                // multiple of the time that showing takes: decoding waits meanwhile
 
   auto reader = TraceFileReader::open(path);
   if (!reader) return reader.error();
-  bool has_outline = false;  // then all is shown in little: a part of it would be less
+  bool has_outline = false;  // then the whole trace is shown coarsely, and a part of it would be less
   if (progress) {
     auto outline = load_outline(*reader);
     if (!outline) outline = outline_of_heads(*reader);
@@ -75,7 +75,7 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
   FrameIngest ingest(builder);
   builder.provenance().format = "Lanescope";
   const Spending spending(reader->size());
-  std::optional<std::uint64_t> stopped_at;  // byte position behind which nothing was read
+  std::optional<std::uint64_t> stopped_at;  // byte position after which nothing was read
   auto next_partial = Clock::now() + kPartialInterval;
   {
     DecodingAhead decoding(*reader);
@@ -101,7 +101,7 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
   FileCondition condition = reader->condition();
   provenance.finished = condition.finished && !ingest.source_was_cut() && !stopped_at;
   provenance.read_in_part = stopped_at.has_value();
-  condition.finished |= provenance.read_in_part;  // else it would be called cut off
+  condition.finished |= provenance.read_in_part;  // otherwise it would be called cut off
   const auto say = [&provenance](std::string_view sentence) { add_sentence(provenance.condition, sentence); };
   say(condition.sentence());
   if (stopped_at)
@@ -110,11 +110,11 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
         "is "
         "read whole: lanescope export -t trace --form log -o NEW.trace " +
         path.string());
-  if (const std::uint64_t malformed = ingest.malformed(); malformed > 0) say(malformed_frames(malformed));
+  say(ingest.skipped_text());
   return builder.snapshot();
 }
 
-// Null where it is to be loaded as a whole.
+// Returns null if the file must be loaded as a whole.
 std::shared_ptr<const Trace> load_from_segments(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
   if (place == EventPlace::kInMemoryWhereTheyFit) {
     const auto file = TraceFileReader::open(path);

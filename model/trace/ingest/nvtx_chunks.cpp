@@ -1,10 +1,12 @@
+#include <algorithm>
+
 #include "chunk_target.h"
 #include "columns.h"
 
 namespace lanescope {
 namespace {
 
-// What ranges and marks have in common, of the chunk's i-th.
+// The data that ranges and marks have in common, for the chunk's i-th event.
 template <typename Chunk>
 NvtxDetail detail_of(const ChunkTarget& into, const Chunk& c, int i) {
   NvtxDetail detail;
@@ -48,6 +50,21 @@ bool ingest(const ChunkTarget& into, const proto::NvtxRanges& c) {
     into.builder.add(key, std::move(events));
   }
   return true;
+}
+
+OpenEvent open_event(const ChunkTarget& into, const OpenRange& range, std::int64_t epoch) {
+  NvtxDetail detail;
+  detail.category = range.category;
+  detail.color = range.color;
+  detail.finished = Finished::kNo;
+  const bool nested = range.style == OpenRange::Style::kNested;
+  OpenEvent open{{nested ? TrackKind::kNvtxRanges : TrackKind::kNvtxProcessRanges, into.process}, std::nullopt, {}};
+  open.track.thread = into.builder.thread(into.process, range.thread);
+  open.track.domain = range.domain;
+  if (nested) open.depth = range.depth;
+  const NameId name = range.text.empty() ? into.dictionary.strings[range.name] : into.builder.intern(range.text);
+  open.event = {range.start - epoch, std::max<Nanoseconds>(0, range.seen - range.start), name, 0, into.builder.intern(detail)};
+  return open;
 }
 
 bool ingest(const ChunkTarget& into, const proto::NvtxMarks& c) {

@@ -1,4 +1,4 @@
-// Runs of one program that nothing changed between: what differs is chance, of a kind and size that are known.
+// Runs of one program between which nothing changed: the differences are random, with a known distribution.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,12 @@
 namespace lanescope::test {
 
 enum class Noise {
-  kIndependent,  // normal, 5 % of the time
-  kSkewed,       // logarithmically normal: seldom shorter by a third, often longer by a half
+  kIndependent,  // normal, standard deviation 5 % of the time
+  kSkewed,       // log-normal: seldom shorter by a third, often longer by a half
   kSpikes,       // one step in fifty takes three times as long
-  kAlike,        // as the first, and a step resembles the one before (correlation 0.3)
+  kAlike,        // as kIndependent, and a step resembles the one before (correlation 0.3)
   kVeryAlike,    // 0.6
+  kMostAlike,    // 0.9
 };
 
 struct EqualRun {
@@ -25,14 +26,14 @@ struct EqualRun {
   int iterations = 20;
   Noise noise = Noise::kIndependent;
   double between_runs = 0;  // standard deviation by which a whole run is slower or faster
-  int log_every = 0;        // steps, the last of which write a log for 20 ms; 0: none do
+  int log_every = 0;        // every log_every-th step writes a log for 20 ms; 0: none does
 };
 
 // Factors of the time that the steps of a run take.
 inline std::vector<double> step_noise(const EqualRun& run, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
-  const double alike = run.noise == Noise::kAlike ? 0.3 : run.noise == Noise::kVeryAlike ? 0.6 : 0;
+  const double alike = run.noise == Noise::kAlike ? 0.3 : run.noise == Noise::kVeryAlike ? 0.6 : run.noise == Noise::kMostAlike ? 0.9 : 0;
   const double of_run = 1 + run.between_runs * normal(random);
   std::vector<double> factors;
   double last = normal(random);
@@ -46,8 +47,8 @@ inline std::vector<double> step_noise(const EqualRun& run, std::mt19937_64& rand
   return factors;
 }
 
-// Steps of a few milliseconds that load and then run two kernels. The ranks meet at the end of each, so that chance of a step is common to
-// all of them, but for a hundredth.
+// Steps of a few milliseconds that load and then run two kernels. The ranks meet at the end of each step, so that they share the random time of a step,
+// except for a hundredth.
 inline std::shared_ptr<const Trace> equal_run(const EqualRun& run, std::uint64_t seed) {
   constexpr double kMilliseconds = 1e6;
   std::mt19937_64 random(seed);

@@ -1,4 +1,4 @@
-// A part of a recording's time that was saved answers as the whole does of that time.
+// A saved part of a recording's time gives the same answers as the whole recording does for that time.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -22,7 +22,7 @@ using namespace lanescope::analysis;
 
 namespace {
 
-// What each GPU ran, by its number: from the first operation that begins to the last one that ends.
+// What each GPU ran, by GPU number: from the first operation that starts to the last one that ends.
 std::map<std::uint32_t, TimeRange> extents_of_gpu_work(const Trace& trace) {
   std::map<std::uint32_t, TimeRange> extents;
   for (const Track& track : trace.tracks()) {
@@ -39,9 +39,9 @@ std::map<std::uint32_t, TimeRange> extents_of_gpu_work(const Trace& trace) {
 }
 
 // Idle time of a GPU by cause, call and innermost range.
-using Causes = std::map<std::tuple<std::string, std::string, std::string>, Nanoseconds>;
-Causes causes_within(const Trace& trace, std::uint32_t gpu, TimeRange time) {
-  Causes causes;
+using TimeByCause = std::map<std::tuple<std::string, std::string, std::string>, Nanoseconds>;
+TimeByCause causes_within(const Trace& trace, std::uint32_t gpu, TimeRange time) {
+  TimeByCause causes;
   visit_idle_within(trace, LaunchIndex(trace), time, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     if (trace.gpus()[gap.gpu].ordinal != gpu) return;
     for (const IdlePart& part : parts) {
@@ -53,7 +53,7 @@ Causes causes_within(const Trace& trace, std::uint32_t gpu, TimeRange time) {
   return causes;
 }
 
-// Sorted: where keys are equal, the order of rows is that of the file.
+// The rows, sorted, because rows with equal keys stand in the order of the file.
 std::vector<std::string> rows_of(const stats::Table& table) {
   std::istringstream text(stats::format_table(table, stats::Format::kCsv));
   std::vector<std::string> rows;
@@ -62,7 +62,7 @@ std::vector<std::string> rows_of(const stats::Table& table) {
   return rows;
 }
 
-// 40 steps of 10 ms, each with a kernel of 6 ms that begins so long behind its launch.
+// 40 steps of 10 ms, each with a kernel of 6 ms that starts `behind` after its launch.
 std::shared_ptr<const Trace> steps_of_10_ms(Nanoseconds behind, bool are_marked) {
   test::Scenario program;
   for (int step = 0; step < 40; ++step) {
@@ -74,7 +74,7 @@ std::shared_ptr<const Trace> steps_of_10_ms(Nanoseconds behind, bool are_marked)
   return program.trace();
 }
 
-// What is saved of the time.
+// The part of the time that is saved.
 std::shared_ptr<const Trace> saved_part_of(const Trace& whole, TimeRange time) {
   ExportSelection selection;
   selection.window = time;
@@ -106,15 +106,30 @@ TEST_CASE("of a saved part, iterations count that lie in it with all their work"
     CHECK(compared_item(*diff, DiffKind::kApi, "cudaEventRecord").first.count == whole_steps);
   };
   check(test::kMillisecond, 19);       // 11 to 29
-  check(25 * test::kMillisecond, 17);  // the kernels of 28 and 29 begin behind the part; those of 8 to 10 are in it, and their ranges beside it
+  check(25 * test::kMillisecond, 17);  // the kernels of 28 and 29 start after the part; those of 8 to 10 are in it, and their ranges are kept with it
 
-  // From kernel to kernel, calls are counted from launch to launch, of which those in front of the part are not all there.
+  // From kernel to kernel, calls are counted from launch to launch; not all launches before the part are there.
   const auto part = saved_part_of(*steps_of_10_ms(25 * test::kMillisecond, false), time);
   const Result<TraceDiff> diff = compare_traces(*part, *part);
   REQUIRE(diff);
   CHECK(diff->repeating_work == "k");
   CHECK(compared_item(*diff, DiffKind::kApi, "cudaEventRecord").first.count == diff->first_iterations);
   CHECK(compared_item(*diff, DiffKind::kApi, "cudaLaunchKernel").first.count == diff->first_iterations);
+}
+
+TEST_CASE("what a communication kernel did in front of a saved part is not exposed in it") {
+  // A kernel of a collective from 0 to 100 ms, beside kernels that compute until 50 ms; the part begins at 40 ms.
+  test::Scenario program;
+  const Nanoseconds ms = test::kMillisecond;
+  program.kernel("ncclDevKernel_AllReduce", 0, 5'000, 10'000, 100 * ms, 20);
+  for (int i = 0; i < 5; ++i) program.kernel("gemm", i * 10 * ms + 6'000, i * 10 * ms + 11'000, i * 10 * ms + (i == 0 ? 12'000 : 0), (i + 1) * 10 * ms);
+  program.kernel("gemm", 100 * ms, 100 * ms + 5'000, 101 * ms, 120 * ms);
+  const auto part = saved_part_of(*program.trace(), {40 * ms, 120 * ms});
+  const analysis::RuleAnswer overlap = test::answer(*part, "comm_overlap");
+  const stats::Table& ranks = test::table_named(overlap, "comm_overlap");
+  REQUIRE(ranks.row_count() == 1);
+  CHECK(test::integer(ranks, 0, "Communication") == 60 * ms);
+  CHECK(test::integer(ranks, 0, "Exposed") == 50 * ms);
 }
 
 TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, also where its work was launched before") {
@@ -134,7 +149,7 @@ TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, 
   const auto part = load_trace(folder.path() / "part.trace");
   REQUIRE(part);
   for (const auto& [gpu, kept] : extents_of_gpu_work(**part)) {
-    const Causes of_part = causes_within(**part, gpu, kept), of_whole = causes_within(**whole, gpu, kept);
+    const TimeByCause of_part = causes_within(**part, gpu, kept), of_whole = causes_within(**whole, gpu, kept);
     CHECK(of_part.size() == of_whole.size());
     for (const auto& [cause, time] : of_whole) {
       INFO("GPU " << gpu << ", " << std::get<0>(cause) << ", " << std::get<1>(cause) << ", " << std::get<2>(cause));
@@ -143,7 +158,7 @@ TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, 
     }
   }
 
-  // What is not of the time are calls and ranges alone.
+  // Only calls and ranges may lie outside the time.
   for (const Track& track : (*part)->tracks())
     for (const LaneId id : track.lanes)
       for (EventIndex i = 0; i < (*part)->lane(id).size(); ++i) {
@@ -170,12 +185,12 @@ TEST_CASE("reports of a saved part are those of the whole of that time, whatever
   REQUIRE(export_trace_file(**whole, folder.path() / "part.trace", Overwrite::kRefuse, selection, form));
   const auto part = load_trace(folder.path() / "part.trace");
   REQUIRE(part);
-  if ((*part)->event_count() == 0) return;  // where nothing was recorded
+  if ((*part)->event_count() == 0) return;  // nothing was recorded in that time
   CHECK((*part)->scope() == *selection.window);
   stats::ReportOptions of_time;
   of_time.time_range = selection.window;
   for (const stats::Report& report : stats::reports()) {
-    // Idle time lies between operations: what a GPU did before the part is not known of it.
+    // Idle time lies between operations; what a GPU did before the part is not known in the part.
     if (report.name == "gpu_idle_sum") continue;
     INFO(report.name);
     const auto expected = stats::make_report(report, **whole, of_time), found = stats::make_report(report, **part, {});
@@ -183,7 +198,7 @@ TEST_CASE("reports of a saved part are those of the whole of that time, whatever
     CHECK(rows_of(*found) == rows_of(*expected));
   }
 
-  // A part of the part is of both.
+  // A part of the part lies within both times.
   const TimeRange middle{all.begin + all.length() * (tenth + 1) / 10, all.begin + all.length() * (tenth + 2) / 10};
   ExportSelection again;
   again.window = TimeRange{middle.begin, all.end};

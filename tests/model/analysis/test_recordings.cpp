@@ -1,4 +1,4 @@
-// Traces that were recorded on a real GPU, of programs whose fault is known.
+// Traces of programs with known faults, recorded on a real GPU.
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -6,12 +6,12 @@
 #include <new>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <vector>
 
-#include "../../../model/analysis/idle/shared_idle.h"
-#include "../../../model/analysis/loop/loop_work.h"
-#include "../../../model/analysis/wording.h"
 #include "answers.h"
+#include "idle/shared_idle.h"
+#include "loop/loop_work.h"
 #include "model/analysis/diff/trace_diff.h"
 #include "model/analysis/idle/idle.h"
 #include "model/analysis/loop/loop.h"
@@ -27,6 +27,7 @@
 #include "model/trace/segments/demanded_segments.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "wording.h"
 
 using namespace lanescope;
 using namespace lanescope::analysis;
@@ -42,7 +43,7 @@ std::shared_ptr<const Trace> recorded(const std::string& name) {
 
 struct KnownCause {
   std::string name;
-  std::vector<std::string> expected;  // "rule" or "rule/key": one of these comes first
+  std::vector<std::string> expected;  // "rule" or "rule/key": one of these is the first finding
   std::string mentions;               // in its title
 };
 
@@ -75,7 +76,7 @@ TEST_CASE("a training without loader workers is slow for its data, and workers w
   CHECK(found[0].key == "cpu_code");
   CHECK_THAT(found[0].title, contains_text("NVTX range \"data\""));
 
-  // With workers, what is left is the time between launches, most of it in the backward pass, which runs on a thread without ranges.
+  // With workers, the remaining idle time is the time between launches, most of it in the backward pass, which runs on a thread without ranges.
   const std::vector<Finding> left = findings(*after);
   CHECK(left[0].key == "cpu_code");
   CHECK_THAT(left[0].title, contains_text("between launches"));
@@ -93,8 +94,8 @@ TEST_CASE("a training without loader workers is slow for its data, and workers w
   CHECK(iteration.verdict == DiffVerdict::kLess);
   CHECK(iteration.change < -50);
   CHECK(data.verdict == DiffVerdict::kLess);
-  CHECK(data.difference() == Approx(iteration.difference()).epsilon(0.1));  // what was won is the time of the data
-  CHECK(std::abs(busy.change) < 5);                                         // the GPU's work is the same
+  CHECK(data.difference() == Approx(iteration.difference()).epsilon(0.1));  // the time that was won is that of the data
+  CHECK(std::abs(busy.change) < 5);                                         // the GPU's work is unchanged
 }
 
 TEST_CASE("the stream bug is found where one stream object stands for four, and only there") {
@@ -114,9 +115,9 @@ TEST_CASE("the stream bug is found where one stream object stands for four, and 
 }
 
 TEST_CASE("a transformer in FP32 is told to use tensor cores, which then take the time that was promised") {
-  const auto fp32 = recorded("transformer_fp32"), tf32 = recorded("transformer_tf32");  // one program, which was told its precision
+  const auto fp32 = recorded("transformer_fp32"), tf32 = recorded("transformer_tf32");  // one program, run with each precision
   const auto products = [](const Trace& trace) { return apply_rule(trace, *parse_rule("fp32_products"))->findings; };
-  const auto busy = [](const Trace& trace) {  // in the loop, as the finding is
+  const auto busy = [](const Trace& trace) {  // in the loop, like the finding
     Families families(trace);
     const Loop loop(trace, families);
     Nanoseconds sum = 0;
@@ -137,13 +138,13 @@ TEST_CASE("reading counters of kernels makes no iteration slow, and the program'
   const auto trace = recorded("transformer_fp32");
   const auto bubbles = *apply_rule(*trace, *parse_rule("gpu_bubbles"));
   CHECK_THAT(bubbles.summary, contains_text("2.95 s more went into reading the counters of kernels"));
-  // In steps 5 to 8 and 11, in which nothing was read, each by itself (--filter-nvtx): 286, 350, 349, 299 and 361 us; and between the steps.
+  // In steps 5 to 8 and 11, in which nothing was read, measured one by one (--filter-nvtx): 286, 350, 349, 299 and 361 us; and between the steps.
   const Finding& cpu_code = bubbles.findings.front();
   CHECK(cpu_code.key == "cpu_code");
   CHECK(cpu_code.cost > 1'645 * test::kMicrosecond);
   CHECK(cpu_code.cost < 2'100 * test::kMicrosecond);
   CHECK(apply_rule(*trace, *parse_rule("tail"))->findings.empty());  // these took 16.48 to 16.57 ms
-  CHECK(findings(*trace).front().rule == "fp32_products");           // what the program does, and not what was asked of the profiler
+  CHECK(findings(*trace).front().rule == "fp32_products");           // the program's fault, and not what the profiler was asked to do
 }
 
 TEST_CASE("no idle time while a kernel is run again for its counters has another cause, whichever thread launches next") {
@@ -168,7 +169,7 @@ TEST_CASE("no idle time while a kernel is run again for its counters has another
 TEST_CASE("steps whose kernels were measured are compared by their own time") {
   const auto diff = compare_traces(*recorded("transformer_fp32"), *recorded("transformer_tf32"));
   REQUIRE(diff);
-  // The program printed 16.6 and 7.3 ms a step without counters; those in which nothing was read took 16.48 to 16.57 and about 7.1 ms.
+  // The program printed 16.6 and 7.3 ms for a step without counters; steps in which nothing was read took 16.48 to 16.57 and about 7.1 ms.
   CHECK(diff->first_iterations == 5);
   CHECK(diff->first_disturbed == 6);
   const DiffItem& step = diff->items.front();
@@ -190,7 +191,7 @@ TEST_CASE("no row of waits has idle time and no call") {
 }
 
 TEST_CASE("where one kernel follows the other, the time from one to the next is what repeats, though a launch takes longer or less") {
-  const auto trace = recorded("transpositions");  // 541 us a run, one behind the other, after half a second in which the first is loaded
+  const auto trace = recorded("transpositions");  // 541 us for a run, one after another, after half a second in which the first is loaded
   const auto diff = compare_traces(*trace, *trace);
   REQUIRE(diff);
   const DiffItem& duration = diff->items.front();
@@ -200,10 +201,10 @@ TEST_CASE("where one kernel follows the other, the time from one to the next is 
 }
 
 TEST_CASE("of a recording that was attached, replays without their GPU work count nowhere, and a graph takes as long as in another") {
-  const auto launched = recorded("torch_graph"), attached = recorded("attach_graph");  // one program
+  const auto launched = recorded("torch_graph"), attached = recorded("attach_graph");  // of one program
   const auto diff = compare_traces(*launched, *attached);
   REQUIRE(diff);
-  // 5,212 ranges: 441 began before launches were recorded, one while the first of those with GPU work was made, and the last was open at the end.
+  // 5,212 ranges: 441 started before launches were recorded, one while the first launch with GPU work was made, and the last was open at the end.
   CHECK(diff->second_iterations + diff->second_skipped + diff->second_left_out == 5'212);
   CHECK(diff->second_left_out >= 442);
   CHECK(diff->second_left_out <= 444);
@@ -221,14 +222,14 @@ TEST_CASE("matrix products are compared by the ranges around them where they run
   const auto diff = compare_traces(*fp32, *tf32);
   REQUIRE(diff);
   std::vector<DiffItem> products;
-  double before = 0, after = 0, busy = 0;  // ns of a step; of products by their kernels, and of all work
+  double before = 0, after = 0, busy = 0;  // ns of a step; for products by their kernels, and for all work
   for (const DiffItem& item : diff->items) {
     if (item.kind == DiffKind::kProducts) products.push_back(item);
     if (item.kind == DiffKind::kGpuBusy) busy = item.difference();
     if (item.kind != DiffKind::kKernel || item.name.find("gemm") == std::string::npos || item.name.starts_with("fmha")) continue;
     before += item.first.per_iteration;
     after += item.second.per_iteration;
-    CHECK((item.verdict == DiffVerdict::kOnlyFirst || item.verdict == DiffVerdict::kOnlySecond));  // so that no kernel tells of a gain
+    CHECK((item.verdict == DiffVerdict::kOnlyFirst || item.verdict == DiffVerdict::kOnlySecond));  // so no kernel shows a gain
   }
   REQUIRE(products.size() == 1);
   CHECK(products[0].name == "step *: FP32 -> TF32");
@@ -237,7 +238,7 @@ TEST_CASE("matrix products are compared by the ranges around them where they run
   CHECK(products[0].second.per_iteration == Approx(after));
   CHECK(products[0].difference() == Approx(busy).epsilon(0.05));  // nothing else changed
   CHECK(products[0].change_high < -75);
-  // Where kernels keep their names they tell it themselves.
+  // If kernels keep their names, they show it themselves.
   const auto same = compare_traces(*fp32, *fp32);
   REQUIRE(same);
   for (const DiffItem& item : same->items) CHECK(item.kind != DiffKind::kProducts);
@@ -293,8 +294,8 @@ TEST_CASE("of two ranks, the one whose GPU waits for its own CPU is named") {
 
 namespace {
 
-// Whether a gap has so much time of the cause that a finding of gpu_bubbles has as its key: in all of it, or in what of it lies behind the
-// loop's begin.
+// True if a gap has the time that a finding of gpu_bubbles names for the cause that is its key: in all of the gap, or in the part of it after the start of the
+// loop.
 bool has(const Bubble& bubble, const Finding& finding) {
   Nanoseconds sum = 0;
   for (auto part = bubble.parts.rbegin(); part != bubble.parts.rend(); ++part) {
@@ -305,7 +306,7 @@ bool has(const Bubble& bubble, const Finding& finding) {
   return false;
 }
 
-// The finding names the length of its place, which is a whole gap, and, of a cause in several, the time that the cause has of it.
+// The finding names the length of its place, which is a whole gap, and, if the cause lies in several gaps, the time that the cause has in this one.
 void check_names_its_gap(const Finding& finding, const std::vector<Bubble>& bubbles) {
   const auto place = std::find_if(bubbles.begin(), bubbles.end(), [&](const Bubble& bubble) {
     return bubble.gap.gpu == finding.place.gpu && bubble.gap.range.begin == finding.place.range.begin && bubble.gap.range.end == finding.place.range.end;
@@ -355,8 +356,8 @@ TEST_CASE("a data loader that starves the GPU is blamed by its Python line") {
 }
 
 TEST_CASE("the loop of a JAX program is the executions of its step, and what its host does between them is found") {
-  constexpr Nanoseconds kHost = 5'000'000;  // at least, before each of 40 steps (jax_training.py)
-  constexpr int kSteps = 36;                // without those that warm up and that end the loop
+  constexpr Nanoseconds kHost = 5'000'000;  // at least this long, before each of 40 steps (jax_training.py)
+  constexpr int kSteps = 36;                // without the steps that warm up and those that end the loop
   const std::vector<Finding> found = findings(*recorded("jax_training"));
   REQUIRE_FALSE(found.empty());
   CHECK(found[0].key == "cpu_code");
@@ -369,7 +370,7 @@ TEST_CASE("the loop of a JAX program is the executions of its step, and what its
 }
 
 TEST_CASE("steps behind a full queue, whose work waits on the GPU for another stream, are not slow") {
-  CHECK(apply_rule(*recorded("cause_stream_wait"), *parse_rule("tail"))->findings.empty());  // the last two take 5 ms in place of 14 us
+  CHECK(apply_rule(*recorded("cause_stream_wait"), *parse_rule("tail"))->findings.empty());  // the last two take 5 ms instead of 14 us
 }
 
 TEST_CASE("of two ranks, the one that computes twice as much is named") {
@@ -408,9 +409,9 @@ std::string text_of_all(const RuleAnswer& answer) {
 TEST_CASE("rules that are asked together answer as each alone does") {
   std::vector<RuleRequest> requests;
   for (const Rule& rule : rules()) requests.push_back(*parse_rule(rule.name));
-  // The first looks at gaps that the others pass over, the second passes over some that they look at.
+  // The first looks at gaps that the others ignore; the second ignores some that they look at.
   for (const char* bubbles : {"gpu_bubbles:gap=0ns", "gpu_bubbles:gap=300us"}) requests.push_back(*parse_rule(bubbles));
-  // Launches that count from other durations on, which are not gone through for the others.
+  // Rules with other least durations of launches, which are not looked up for the other rules.
   for (const char* shapes : {"small_grid:duration=20us", "tail_wave:duration=1us"}) requests.push_back(*parse_rule(shapes));
   for (const char* name : {"torch_training_workers0", "torch_graph", "ranks_compute", "cause_sync_each_launch", "cause_tiny_kernels", "cuda_streams"}) {
     const auto trace = recorded(name);
@@ -483,7 +484,7 @@ TEST_CASE("what a loop has of a lane is what a look at each operation finds") {
         }
     }
   }
-  CHECK(lanes > 10);  // that belong to it in part
+  CHECK(lanes > 10);  // only part of them belongs to it
 }
 
 TEST_CASE("idle time that can't be gone through to its end fails for each rule that waits for it") {
@@ -505,7 +506,7 @@ TEST_CASE("idle time that can't be gone through to its end fails for each rule t
   {
     const std::jthread one([&] { ask([](const IdleGap&, std::span<const IdlePart>) {}); });
     const std::jthread other([&] { ask([](const IdleGap&, std::span<const IdlePart>) { throw std::bad_alloc(); }); });
-    const std::jthread third([&] { idle.leave(); });  // ends without a look at idle time
+    const std::jthread third([&] { idle.leave(); });  // ends without looking at idle time
   }
   CHECK(failed == 2);
 }
@@ -534,7 +535,7 @@ TEST_CASE("causes of idle time, told apart by range and call, add up to the idle
 
 namespace {
 
-// Of the GPU work that a call made which began in the time, when the last ends; found by comparing each with each.
+// The latest end of the GPU work whose call started in the given time; found by comparing each with each.
 Nanoseconds end_of_work_enqueued_in(const Trace& trace, TimeRange time) {
   std::set<std::uint32_t> enqueued;
   for (const Track& track : trace.tracks())
@@ -553,19 +554,60 @@ Nanoseconds end_of_work_enqueued_in(const Trace& trace, TimeRange time) {
 
 }  // namespace
 
-// Its CPU is through with 60 steps in 19 ms; the GPU works at them for 0.37 s.
+// Their steps are known by ranges with different names, by one name, and by work that repeats.
+TEST_CASE("recordings of unlike programs that are read together are idle for the same reasons as each alone, in its loop and outside") {
+  const std::vector<std::string> names{"torch_training_workers0", "jax_training", "cause_tiny_kernels", "numba_streams"};
+  std::map<std::pair<std::string, std::string>, std::int64_t> alone, together;
+  const auto add = [](const Trace& trace, auto& causes) {
+    const RuleAnswer answer = test::answer(trace, "gpu_bubbles");
+    const stats::Table& table = test::table_named(answer, "gpu_bubbles_causes");
+    for (std::size_t row = 0; row < table.row_count(); ++row)
+      causes[{test::text(table, row, "Cause"), test::text(table, row, "When")}] += test::integer(table, row, "Total Time");
+  };
+  std::vector<TraceSource> sources;
+  for (const std::string& name : names) {
+    sources.push_back({recorded(name), name, 0});
+    add(*sources.back().trace, alone);
+  }
+  add(*combine_traces(sources), together);
+  CHECK(alone.size() > 8);
+  CHECK(together == alone);
+}
+
+// Their GPUs start to work long after the recordings start, and none has a loop, which is known only to answers about a whole recording.
+TEST_CASE("asked for all of its time, a recording is said the same of as whole") {
+  const auto name = GENERATE(as<std::string>(), "cuda_streams", "transpositions_counts", "training_faults/new_shapes", "kernel_counters");
+  CAPTURE(name);
+  const auto trace = recorded(name);
+  REQUIRE(loop_times(*trace).empty());
+  std::vector<RuleRequest> requests;
+  for (const Rule& rule : rules()) requests.push_back(*parse_rule(rule.name));
+  const auto sentences = [&](TimeRange time) {
+    std::vector<std::tuple<std::string, std::string, Nanoseconds>> said;
+    const auto answers = apply_rules(*trace, requests, {}, time);
+    REQUIRE(answers);
+    for (const RuleAnswer& answer : *answers)
+      for (const Finding& finding : answer.findings) said.emplace_back(finding.rule, finding.title.english(), finding.cost);
+    return said;
+  };
+  const auto whole = sentences(kWholeTrace);
+  CHECK_FALSE(whole.empty());
+  CHECK(sentences({trace->extent().begin - 1'000'000, trace->extent().end + 1'000'000}) == whole);
+}
+
+// Its CPU finishes 60 steps in 19 ms; the GPU works at them for 0.37 s.
 TEST_CASE("the time of a loop has the GPU work that was enqueued in it, however late") {
   const auto trace = recorded("cause_stream_wait");
   Families families(*trace);
   const TimeRange on_cpu = Loop(*trace, families).of(0).value();
   REQUIRE(on_cpu.length() < 20'000'000);
-  const LoopTimes times = loop_times(*trace);
-  REQUIRE(times.by_process.size() == 1);
-  const TimeRange time = times.by_process.begin()->second;
+  const auto times = loop_times(*trace);
+  REQUIRE(times.size() == 1);
+  const TimeRange time = times.begin()->second.time;
   CHECK(time.begin == on_cpu.begin);
   CHECK(time.end == end_of_work_enqueued_in(*trace, on_cpu));
   CHECK(time.length() > 360'000'000);
-  CHECK(times.name == "step *");
+  CHECK(times.begin()->second.name == "step *");
 }
 
 TEST_CASE("a loop that no ranges mark ends with its GPU work, not with the recording") {
@@ -578,9 +620,9 @@ TEST_CASE("a loop that no ranges mark ends with its GPU work, not with the recor
         for (const LaneId id : track.lanes)
           for (EventIndex i = 0; i < trace->lane(id).size(); ++i) last = std::max(last, trace->event({id, i}).end());
     REQUIRE(last < trace->extent().end);
-    const LoopTimes times = loop_times(*trace);
-    REQUIRE(times.by_process.size() == 1);
-    CHECK(times.by_process.begin()->second.end == last);
-    CHECK(times.name.empty());
+    const auto times = loop_times(*trace);
+    REQUIRE(times.size() == 1);
+    CHECK(times.begin()->second.time.end == last);
+    CHECK(times.begin()->second.name.empty());
   }
 }

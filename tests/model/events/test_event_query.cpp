@@ -17,7 +17,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-// Whether an event is wanted, asked of its values as a reader of the table would.
+// True if the filter accepts an event, decided from its values as a reader of the table would.
 bool wanted(const EventValues& values, EventRef ref, const EventFilter& filter) {
   const Trace& trace = values.trace();
   const Event event = trace.event(ref);
@@ -46,7 +46,7 @@ std::vector<EventFilter> filters() {
   return all;
 }
 
-// What stands in a cell, so that two cells can be compared: numbers by value, text with letter case ignored.
+// The content of a cell, so that two cells can be compared: numbers by value, text without regard to letter case.
 std::pair<std::int64_t, std::string> sort_value(const EventValues& values, EventRef event, EventColumn column) {
   if (event_column_content(column) != ColumnContent::kText) return {values.number(event, column).value_or(0), ""};
   return {0, lower_case(values.text(event, column))};
@@ -97,10 +97,10 @@ TEST_CASE("very many events, sorted by several threads, and their first page are
   constexpr std::uint32_t kEvents = 400'000;
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
-  const Nanoseconds distance = GENERATE(Nanoseconds{100}, Nanoseconds{1} << 30);  // with the second, times and positions take 67 bits
+  const Nanoseconds distance = GENERATE(Nanoseconds{100}, Nanoseconds{1} << 30);  // with the second distance, times and positions take 67 bits
   for (const std::uint32_t stream : {7u, 13u}) {
     std::vector<Event> kernels(kEvents / 2);
-    for (std::uint32_t i = 0; i < kernels.size(); ++i)  // every fourth has no correlation; durations have many equals
+    for (std::uint32_t i = 0; i < kernels.size(); ++i)  // every fourth has no correlation; many durations are equal
       kernels[i] = {distance * i + stream, (i * 7919u) % 89, 0, i % 4 == 0 ? 0 : (i * 31337u) % 1'000'003, 0};
     kernels.back().duration = 123'456'789'012;
     builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = 0, .stream = stream}, kernels);
@@ -125,8 +125,8 @@ TEST_CASE("very many events, sorted by several threads, and their first page are
 }
 
 TEST_CASE("events of several lanes are gathered by start, a part at a time, as a stable sort has them") {
-  constexpr std::uint32_t kEvents = 900'000;                                 // of each of three lanes: several parts
-  const Nanoseconds crowd = GENERATE(Nanoseconds{0}, Nanoseconds{300'000});  // so many of each begin at one time
+  constexpr std::uint32_t kEvents = 900'000;                                 // on each of three lanes: several parts
+  const Nanoseconds crowd = GENERATE(Nanoseconds{0}, Nanoseconds{300'000});  // this many of each start at the same time
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
   for (const std::uint32_t stream : {7u, 13u, 20u}) {
@@ -163,6 +163,27 @@ TEST_CASE("an event is found where it stands in an order") {
   CHECK_FALSE(position_of(order, {9, 0}).has_value());
 }
 
+TEST_CASE("an event is found in every order without going through it") {
+  const auto trace = random_trace(GENERATE(1, 2));
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  const std::vector<EventRef> events = gather_by_start(*trace, values.scope().lanes(), {});
+  REQUIRE(events.size() > 100);
+  for (std::size_t i = 0; i < events.size(); ++i) REQUIRE(position_by_start(*trace, events, events[i]) == i);
+  const std::vector<EventRef> others = gather_by_start(*trace, values.scope().lanes(), {.window = TimeRange{0, trace->extent().end / 2}});
+  for (const EventRef event : events)
+    REQUIRE(position_by_start(*trace, others, event).has_value() == (std::find(others.begin(), others.end(), event) != others.end()));
+  for (std::size_t column = 0; column < kEventColumnCount; ++column)
+    for (const SortDirection direction : {SortDirection::kAscending, SortDirection::kDescending}) {
+      const auto by = static_cast<EventColumn>(column);
+      CAPTURE(column, static_cast<int>(direction));
+      const std::vector<EventRef> order = sort_events(values, events, by, direction);
+      for (std::size_t i = 0; i < order.size(); i += 7) REQUIRE(position_in_order(values, order, order[i], by, direction) == i);
+      const std::span<const EventRef> first = std::span(order).first(50);
+      REQUIRE(position_in_order(values, first, order[49], by, direction) == std::size_t{49});
+      REQUIRE_FALSE(position_in_order(values, first, order[50], by, direction).has_value());
+    }
+}
+
 TEST_CASE("a text finds samples by the functions of their call chains, whatever the samples are called") {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
@@ -180,7 +201,7 @@ TEST_CASE("a text finds samples by the functions of their call chains, whatever 
   CHECK(found("CPU sample") == 3);
   CHECK(found("evaluate") == 0);
 
-  // Lists call them what ran, and are sorted by it.
+  // In lists their name is the code that ran, and they are sorted by this name.
   const EventValues values(trace, EventScope::whole_trace(*trace));
   const auto all = gather_events(*trace, values.scope().lanes(), {});
   std::vector<std::string> names;

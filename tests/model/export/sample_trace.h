@@ -1,4 +1,4 @@
-// A small trace that has one of everything: two processes that see one GPU under different numbers, and each kind of event.
+// A small trace with one of everything: two processes that see one GPU under different numbers, and each kind of event.
 #pragma once
 
 #include <bit>
@@ -14,6 +14,10 @@ inline std::shared_ptr<const Trace> sample_trace() {
   from.producer = "Some Tool 1.2";
   from.host_name = "gpu01";
   from.operating_system = "Linux 6.1.0 x86_64";
+  from.processor = "AMD EPYC 9454 48-Core Processor";
+  from.processor_count = 16;
+  from.driver_version = "580.65.06";
+  from.options = "--cpuctxsw=process-tree --sample=none";
   from.working_directory = "/home/user";
   from.command = {"python", "train.py", "--fast"};
   from.utc_epoch = 1'711'964'646'000'000'123;
@@ -176,7 +180,7 @@ inline std::shared_ptr<const Trace> sample_trace() {
   of_cpu.source_file = builder.intern("fill.cpp");
   of_cpu.source_line = 12;
   PageFaultDetail of_gpu;
-  of_gpu.address = 0xffff'f000'0000'2000;  // the upper half: addresses are no signed numbers
+  of_gpu.address = 0xffff'f000'0000'2000;  // in the upper half, because addresses are unsigned
   of_gpu.count = 42;
   of_gpu.access = 2;
   TrackKey faults{TrackKind::kPageFaults, first};
@@ -191,7 +195,7 @@ inline std::shared_ptr<const Trace> sample_trace() {
   add_thread_states(builder, first, 4711, states);
   const NameId program = builder.intern("/usr/bin/python3");
   const NameId build_id = builder.intern("0badcafe");
-  const CodeLocationId outer = builder.code_location({CodeKind::kNative, program, build_id, 0x1000}, {});  // of no known function
+  const CodeLocationId outer = builder.code_location({CodeKind::kNative, program, build_id, 0x1000}, {});  // without a known function
   const CodeLocationId inlined = builder.code_location({CodeKind::kNative, program, build_id, 0x2000}, {});
   builder.set_functions(inlined, {{builder.intern("inner"), builder.intern("inner.h"), 7}, {builder.intern("middle"), 0, 0}});
   const CodeLocationId python = builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern("load"), builder.intern("train.py"), 30});
@@ -204,7 +208,7 @@ inline std::shared_ptr<const Trace> sample_trace() {
   const SampleEvent samples[] = {{1'100, 0, {of_python, SampleOrigin::kTimer, 3, 1'000'000}},
                                  {1'200, 0, {of_inlined, SampleOrigin::kTimer, 3, 1'000'000}},
                                  {1'600, 0, {of_python, SampleOrigin::kTimer, 0, 2'000'000}},
-                                 {1'700, 0, {0, SampleOrigin::kTimer, kNone, 2'000'000}}};  // of no readable chain
+                                 {1'700, 0, {0, SampleOrigin::kTimer, kNone, 2'000'000}}};  // without a readable chain
   add_samples(builder, first, 4711, samples);
   const SampleEvent backtraces[] = {{1'000, 300, {of_inlined, SampleOrigin::kCudaCall}}, {1'900, 50, {of_python, SampleOrigin::kCudaCall}}};
   add_samples(builder, first, 4711, backtraces);

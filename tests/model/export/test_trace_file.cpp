@@ -54,6 +54,10 @@ TEST_CASE("a trace that was saved loads as the same trace, event by event") {
   CHECK(from.format == "Some Format");
   CHECK(from.producer == "Some Tool 1.2");
   CHECK(from.host_name == "gpu01");
+  CHECK(from.processor == "AMD EPYC 9454 48-Core Processor");
+  CHECK(from.processor_count == 16);
+  CHECK(from.driver_version == "580.65.06");
+  CHECK(from.options == "--cpuctxsw=process-tree --sample=none");
   CHECK(from.command == std::vector<std::string>{"python", "train.py", "--fast"});
   CHECK(from.utc_epoch == trace->provenance().utc_epoch);
   CHECK(from.monotonic_epoch == trace->provenance().monotonic_epoch);
@@ -100,8 +104,8 @@ TEST_CASE("only events within the times that were asked for are saved") {
   ExportSelection selection;
   selection.window = TimeRange{1'950, 2'100};
   const auto part = saved_and_loaded(*sample_trace(), selection);
-  // The range step, the first kernel and the wait are of that time; the kernel's launch with the call within it, its call chain and the range forward around
-  // it, which were over by then, are kept with it.
+  // The range step, the first kernel and the wait lie in that time. The kernel's launch with the call within it, its call chain and the surrounding range
+  // forward, which had ended by then, are kept with the kernel.
   std::vector<std::string> names;
   for (const Track& track : part->tracks())
     for (const LaneId lane : track.lanes)
@@ -132,7 +136,7 @@ TEST_CASE("a part has nothing of another time, and is not saved as if it had") {
   ExportSelection selection;
   selection.window = TimeRange{1'950, 2'100};
   const auto part = saved_and_loaded(*sample_trace(), selection);
-  selection.window = TimeRange{1'000, 1'900};  // in which calls lie that are kept in front of it
+  selection.window = TimeRange{1'000, 1'900};  // only calls that are kept before the window lie in this one
   const auto written = export_trace_file(*part, folder.path() / "other.trace", Overwrite::kRefuse, selection);
   REQUIRE_FALSE(written);
   CHECK_THAT(written.error().text, contains_text("nothing of the time that was asked for"));
@@ -141,8 +145,8 @@ TEST_CASE("a part has nothing of another time, and is not saved as if it had") {
 
 namespace {
 
-// Kernels A, B and C of 1 s each that begin at 1, 3 and 5 s, each measured and its instructions counted; its samples were handed over in the tenth of a second
-// behind it, but for those of C, which are in the window of B.
+// Kernels A, B and C of 1 s each start at 1, 3 and 5 s; each is measured and its instructions are counted. Samples were handed over in the tenth of a second
+// after the kernel, except those of C, which are in the window of B.
 std::shared_ptr<const Trace> trace_of_measured_kernels() {
   constexpr Nanoseconds kSecond = 1'000'000'000;
   TraceBuilder builder;
@@ -196,18 +200,18 @@ TEST_CASE("a part has the counters, counts and samples of its kernels, also wher
   const auto whole = trace_of_measured_kernels();
   CHECK(measured_in(*saved_and_loaded(*whole)) == std::vector<std::uint32_t>{1, 2, 3});
   ExportSelection selection;
-  selection.window = TimeRange{3 * kSecond + kSecond / 2, 3 * kSecond + kSecond * 95 / 100};  // within B, and before its window
+  selection.window = TimeRange{3 * kSecond + kSecond / 2, 3 * kSecond + kSecond * 95 / 100};  // within B, and before the window of its samples
   const auto part = saved_and_loaded(*whole, selection);
   const KernelRecords& records = part->kernel_records();
   CHECK(measured_in(*part) == std::vector<std::uint32_t>{2});
   REQUIRE(records.counted.size() == 1);
   CHECK(records.counted[0]->correlation == 2);
   REQUIRE(records.windows.size() == 1);
-  // C did not run in the window, so nobody knows when its samples were taken.
+  // C did not run in the window, so it is not known when its samples were taken.
   REQUIRE(records.windows[0]->samples.size() == 2);
   CHECK(records.windows[0]->samples[0].samples == 20);
 
-  selection.window = TimeRange{2 * kSecond + kSecond / 2, 2 * kSecond + kSecond * 3 / 4};  // when nothing ran, nor was handed over
+  selection.window = TimeRange{2 * kSecond + kSecond / 2, 2 * kSecond + kSecond * 3 / 4};  // nothing ran, and nothing was handed over
   const auto idle = saved_and_loaded(*whole, selection);
   CHECK(idle->kernel_records().measured.empty());
   CHECK(idle->kernel_records().counted.empty());
@@ -248,7 +252,7 @@ TEST_CASE("of several parts as one, reports count of each what is of its own tim
   };
   std::vector<TraceSource> sources(2);
   sources[0] = {part_from(1'000), "first", {}, {}, false, {}};
-  sources[1] = {part_from(1'080), "second", {}, {}, false, {}};  // what is kept in front of it lies within the first
+  sources[1] = {part_from(1'080), "second", {}, {}, false, {}};  // the events kept before its start lie within the first part
   const auto both = combine_traces(sources);
   CHECK(both->scope() == TimeRange{1'000, 1'180});
   const auto report = stats::make_report(*stats::find_report("cuda_api_sum"), *both, {});
@@ -279,7 +283,7 @@ TEST_CASE("only events and counters of the rows that were asked for are saved") 
   CHECK(names == expected);
   for (CounterId counter = 0; counter < part->counters().size(); ++counter) CHECK(part->counter_series(counter).empty());
   CHECK(part->provenance().condition == kRowsLeftOut);
-  CHECK(losses_text(*part).starts_with(kRowsLeftOut));  // beside what is answered from it
+  CHECK(losses_text(*part).starts_with(kRowsLeftOut));  // this is shown beside answers from it
   CHECK(saved_and_loaded(*part)->provenance().condition == kRowsLeftOut);
   CHECK(saved_and_loaded(*whole)->provenance().condition.empty());
 }
@@ -341,7 +345,7 @@ TEST_CASE("a damaged file is recovered: its sound frames, with an index") {
   REQUIRE((before.has_value() && after.has_value()));
   CHECK((*after)->event_count() > 0);
   require_same(**before, **after);
-  // The copy is whole, and says what its source lacked: also a copy of the copy, and what is compacted of it.
+  // The copy is complete, and says what its source lacked; so do a copy of the copy, and a compacted copy.
   CHECK((*after)->provenance().condition == condition->sentence());
   CHECK_FALSE((*after)->provenance().finished);
   const auto again = folder.path() / "again.trace";

@@ -1,4 +1,4 @@
-// Notes are text that people write by hand: what is understood comes back as it was, and what is not stays in the file.
+// Notes are text that people write by hand: what is understood comes back unchanged, and the rest stays in the file.
 #include <random>
 
 #include "model/notes/notes.h"
@@ -39,13 +39,13 @@ TEST_CASE("what two people change in the same notes is all there") {
   const Notes base = notes({{1, "a"}, {2, "b"}, {3, "c"}});
   Notes theirs = notes({{1, "a"}, {2, "their words"}, {3, "c"}, {4, "theirs"}});
   theirs.other_lines = {"# by hand"};
-  // Mine: c is gone, one is new, and one has other words.
+  // In my version c is gone, one note is new, and one has other words.
   const Notes merged = merge_notes(base, {{1, "my words"}, {2, "b"}, {5, "mine"}}, theirs);
   CHECK(merged.notes == std::vector<Note>{{1, "my words"}, {2, "their words"}, {4, "theirs"}, {5, "mine"}});
   CHECK(merged.other_lines == theirs.other_lines);
   CHECK(merge_notes(base, base.notes, theirs).notes == theirs.notes);
   CHECK(merge_notes(base, {{9, "x"}}, base).notes == std::vector<Note>{{9, "x"}});
-  CHECK(merge_notes(base, {{4, "theirs"}, {1, "a"}, {2, "b"}, {3, "c"}}, theirs).notes == theirs.notes);  // the same note twice is one
+  CHECK(merge_notes(base, {{4, "theirs"}, {1, "a"}, {2, "b"}, {3, "c"}}, theirs).notes == theirs.notes);  // two equal notes become one
 }
 
 TEST_CASE("a note that is too long is cut, and said to be") {
@@ -54,6 +54,41 @@ TEST_CASE("a note that is too long is cut, and said to be") {
   const Notes cut = parse_notes("1 " + longest + "y");
   CHECK(cut.notes == std::vector<Note>{{1'000'000'000, longest}});
   CHECK(cut.left_out == 1);
+  const Notes between = parse_notes("1 " + std::string(kLongestNote - 1, 'x') + "é");  // not within a character
+  CHECK(between.notes == std::vector<Note>{{1'000'000'000, std::string(kLongestNote - 1, 'x')}});
+}
+
+// Each of these bytes becomes a character of three.
+TEST_CASE("a note that is too long only once it can be shown is cut as well, and can be written and read") {
+  const Notes notes = parse_notes("1 " + std::string(kLongestNote, '\xe4'));
+  REQUIRE(notes.notes.size() == 1);
+  CHECK(notes.notes[0].text.size() == kLongestNote / 3 * 3);
+  CHECK(notes.left_out == 1);
+  const Notes again = parse_notes(format_notes(notes, "t"));
+  CHECK(again.notes == notes.notes);
+  CHECK(again.left_out == 0);
+}
+
+TEST_CASE("the stored text of a note is what is read after it was written") {
+  struct Case {
+    std::string text;
+    std::string stored;
+  };
+  for (const Case& each : std::vector<Case>{{"plain", "plain"},
+                                            {"  spaces around  ", "spaces around"},
+                                            {"\tand\n", "\tand\n"},
+                                            {"of\r\nWindows", "of\nWindows"},
+                                            {" ", ""},
+                                            {"\x1b[2J", "\\u001b[2J"},
+                                            {"a \\ b", "a \\ b"},
+                                            {std::string(kLongestNote - 1, 'x') + " y", std::string(kLongestNote - 1, 'x')}}) {
+    CAPTURE(each.text);
+    CHECK(stored_text(each.text) == each.stored);
+    CHECK(stored_text(each.stored) == each.stored);
+    Notes notes;
+    notes.notes = {{1, each.text}};
+    CHECK(parse_notes(format_notes(notes, "t")).notes == std::vector<Note>{{1, each.stored}});
+  }
 }
 
 TEST_CASE("a line that somebody wrote by hand is a time in seconds and a text") {
@@ -68,12 +103,13 @@ TEST_CASE("whatever a file of notes says, it is read in bounds and can be writte
         std::string("1 ") + std::string(1u << 20, 'x'), std::string("1 \xff\xfe\x1b[2J"), std::string(1u << 20, '\n'), std::string("1 \\")}) {
     const Notes notes = parse_notes(text);
     for (const Note& note : notes.notes) {
-      CHECK(note.text.size() <= 2 * kLongestNote);
+      CHECK(note.text.size() <= kLongestNote);
       CHECK(note.text.find('\x1b') == std::string::npos);
       CHECK(is_near(note.time));
     }
     const Notes again = parse_notes(format_notes(notes, "a\nb"));
     CHECK(again.notes == notes.notes);
+    CHECK(again.left_out == 0);
   }
   std::string many;
   for (std::size_t i = 0; i < kMostNotes + 5; ++i) many += std::to_string(i) + " note\n";

@@ -8,7 +8,7 @@ using namespace lanescope::samples;
 
 namespace {
 
-// A Python function "load" at two lines, which calls into a library without symbols and into one with; and a native thread.
+// A Python function "load" at two lines, which calls into a library without symbols and into one with symbols; and a native thread.
 struct Program {
   Program() {
     const ProcessId process = builder.process_of_instance(1);
@@ -33,7 +33,7 @@ struct Program {
     add_samples(builder, process, 2, other);
     trace = builder.snapshot();
   }
-  // "load:31 3", most first.
+  // For example "load:31 3", most frequent first.
   std::vector<std::string> most(TimeRange window, ChainPart part, std::size_t limit = 10) const {
     std::vector<std::string> lines;
     for (const MostSampled& each : most_sampled(*trace, 0, window, part, limit))
@@ -56,7 +56,7 @@ TEST_CASE("the functions that ran most, of one thread and within the time") {
 TEST_CASE("the Python line that loads stands for all that it calls") {
   const Program program;
   CHECK(program.most({0, 50}, ChainPart::kInnermostPython) == std::vector<std::string>{"load:31 4", "step:5 1"});
-  // Where there is no Python, what ran; nothing where the chain could not be read.
+  // Without Python, the code that ran; nothing if the chain could not be read.
   CHECK(program.most({50, 70}, ChainPart::kInnermostPython) == std::vector<std::string>{":0 1", "main:0 1"});
   const auto found = most_sampled(*program.trace, 0, {0, 50}, ChainPart::kInnermostPython, 1);
   CHECK(found.front().kind == CodeKind::kPython);
@@ -77,7 +77,7 @@ TEST_CASE("Python's functions of one name are told apart by their files") {
   const auto trace = builder.snapshot();
   std::vector<std::string> places;
   for (const MostSampled& each : most_sampled(*trace, 0, {0, 10}, ChainPart::kInnermostPython, 3))
-    places.push_back(place_text(*trace, each) + " " + std::to_string(each.count));
+    places.push_back(place_text(*trace, each).english() + " " + std::to_string(each.count));
   CHECK(places == std::vector<std::string>{"<module> in nn.py:8 4", "<module> in core.py:4 2"});
 }
 
@@ -99,10 +99,10 @@ TEST_CASE("code of which no function is known counts for its file, and native fu
   for (int i = 0; i < 2; ++i) sample(CodeKind::kPython, "", "load");
   add_samples(builder, process, 1, samples);
   const auto trace = builder.snapshot();
-  CHECK(most_sampled_text(*trace, chains, ChainPart::kInnermost, 3) == "python3.12 (38 %), at::Cache::free (25 %), load in train.py (25 %)");
-  // Of equals, the first by name.
-  CHECK(most_sampled_files_text(*trace, chains, 3) == "libtorch.so (38 %), python3.12 (38 %), Python (25 %)");
-  CHECK(most_sampled_files_text(*trace, chains, 3, 0.3) == "libtorch.so (38 %), python3.12 (38 %)");
+  CHECK(most_sampled_text(*trace, chains, ChainPart::kInnermost, 3).english() == "python3.12 (38 %), at::Cache::free (25 %), load in train.py (25 %)");
+  // Ties are sorted by name.
+  CHECK(most_sampled_files_text(*trace, chains, 3).english() == "libtorch.so (38 %), python3.12 (38 %), Python (25 %)");
+  CHECK(most_sampled_files_text(*trace, chains, 3, 0.3).english() == "libtorch.so (38 %), python3.12 (38 %)");
   CHECK(most_sampled_files_text(*trace, {}, 3).empty());
 }
 
@@ -120,9 +120,10 @@ TEST_CASE("an import stands for what it runs, not the functions of Python's impo
   const auto trace = builder.snapshot();
   const auto found = most_sampled(*trace, 0, {0, 10}, ChainPart::kInnermostPython, 3);
   REQUIRE(found.size() == 1);
-  CHECK(place_text(*trace, found[0]) == "<module> in train.py:3");
+  CHECK(place_text(*trace, found[0]).english() == "<module> in train.py:3");
+  CHECK(place_text(*trace, found[0]).pattern() == "{function} in {place}");  // other languages have another word for "in"
   const MostSampled package{builder.intern("<module>"), 0, CodeKind::kPython, builder.intern("/usr/lib/torch/__init__.py"), 8, 1, 1.0};
-  CHECK(place_text(*builder.snapshot(), package) == "<module> in torch/__init__.py:8");
+  CHECK(place_text(*builder.snapshot(), package).english() == "<module> in torch/__init__.py:8");
 }
 
 TEST_CASE("of functions and lines that ran equally often the first by its name stands first, however a file numbers them") {

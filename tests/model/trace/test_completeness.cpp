@@ -7,7 +7,7 @@ using namespace lanescope;
 
 namespace {
 
-// A recording of one process, as `change` makes it.
+// A recording of one process, modified by `change`.
 template <typename Change>
 std::string sentence(Change change) {
   TraceBuilder builder;
@@ -31,6 +31,11 @@ TEST_CASE("what a trace lacks is one sentence", "[completeness]") {
           builder.provenance().finished = true;
           builder.provenance().condition = "1 frame is damaged and skipped, the first at byte 7.";
         }) == "incomplete: not all of it could be read");
+  CHECK(sentence([](TraceBuilder& builder, Process& process) {
+          process.completeness.dropped = 1;
+          builder.provenance().finished = true;
+          builder.provenance().condition = "1 frame is damaged and skipped, the first at byte 7.";
+        }) == "incomplete: 1 record dropped, not all of it could be read");
   CHECK(sentence([](TraceBuilder& builder, Process&) {
           builder.provenance().finished = true;
           builder.provenance().condition = kRowsLeftOut;
@@ -46,5 +51,33 @@ TEST_CASE("nothing is complete beside a warning that says what was lost", "[comp
   };
   CHECK(with(proto::SEVERITY_WARNING, proto::STATE_FAILED) == "incomplete: 1 warning says what else is missing");
   CHECK(with(proto::SEVERITY_INFO, proto::STATE_RECORDING) == "complete: nothing dropped");
-  CHECK(with(proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION) == "complete: nothing dropped");  // it was not recorded at all
+  CHECK(with(proto::SEVERITY_WARNING, proto::STATE_RECORDING) == "incomplete: 1 warning says what else is missing");  // it was recorded, and some was lost
+  CHECK(with(proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION) == "complete: nothing dropped");                    // it was not recorded at all
+}
+
+TEST_CASE("samples that are missing are in the sentence", "[completeness]") {
+  const auto told = [](std::string_view text) {
+    return sentence([&](TraceBuilder& builder, Process&) {
+      builder.add_diagnostic({.severity = proto::SEVERITY_INFO, .component = proto::COMPONENT_CPU, .state = proto::STATE_RECORDING, .text = std::string(text)});
+    });
+  };
+  CHECK(told("536 Python stacks changed while they were read, and were dropped; programs were read 9818 times.") == "incomplete: 536 Python stacks dropped");
+  CHECK(told("Stacks of Python are read.") == "complete: nothing dropped");
+  CHECK(sentence([](TraceBuilder& builder, Process&) {
+          builder.add(PcSampleWindow{.dropped = 7, .buffer_was_full = true});
+          builder.add(PcSampleWindow{.dropped = 5});
+        }) == "incomplete: 12 PC samples dropped, 1 full buffer of PC samples lost more");
+  for (const RecordingEnd end : {RecordingEnd::kDiskFull, RecordingEnd::kFileSize})
+    CHECK(sentence([&](TraceBuilder& builder, Process&) { builder.provenance().end = end; }) == "incomplete: what came once the file was full");
+}
+
+TEST_CASE("what is missing of samples bars no verdict on events, and is said beside answers", "[completeness]") {
+  TraceBuilder builder;
+  builder.add_diagnostic(
+      {.component = proto::COMPONENT_CPU, .text = "3 Python stacks changed while they were read, and were dropped; programs were read 9 times."});
+  const auto samples = builder.snapshot();
+  CHECK(losses_text(*samples).empty());
+  CHECK(lacks_text(*samples) == "Not all that was recorded is here: 3 Python stacks dropped.");
+  builder.process(builder.process_of_instance(1)).completeness.dropped = 2;
+  CHECK(losses_text(*builder.snapshot()) == "Not all that was recorded is here: 2 records dropped.");
 }

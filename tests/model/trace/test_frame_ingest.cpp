@@ -70,6 +70,37 @@ TEST_CASE("a chunk of kernels becomes events with names, shapes and times since 
   CHECK(trace->provenance().host_name == "gpu01");
 }
 
+TEST_CASE("a recording says what it was made on, and what was asked for") {
+  proto::SessionStart start = Recording::usual_start();
+  start.set_processor("AMD EPYC 9454 48-Core Processor");
+  start.set_processor_count(16);
+  start.set_driver_version("580.65.06");
+  proto::CaptureSettings& settings = *start.mutable_settings();
+  settings.set_trace_cuda(true);
+  settings.set_trace_nvtx(true);
+  settings.set_preset(proto::PRESET_LIGHT);
+  settings.set_kernels(proto::KERNEL_COLLECTION_PC_SAMPLES);
+  settings.set_pc_sampling_period(15);
+  settings.set_thread_states(proto::CPU_SCOPE_PROCESS_TREE);
+  settings.set_cpu_samples(proto::CPU_SCOPE_SYSTEM_WIDE);
+  settings.set_call_chains(proto::CALL_CHAINS_DWARF);
+  settings.set_sampling_frequency(997);
+  const auto trace = Recording(start).trace();
+  const Provenance& from = trace->provenance();
+  CHECK(processors_text(from) == "16, AMD EPYC 9454 48-Core Processor");
+  CHECK(from.driver_version == "580.65.06");
+  CHECK(from.options == "--preset=light --kernels=pc:period=15 --cpuctxsw=process-tree --sample=system-wide --backtrace=dwarf --sampling-frequency=997");
+
+  start.set_options("--trace=cuda,nvtx,mpi");  // what the settings do not say
+  CHECK(Recording(start).trace()->provenance().options == "--trace=cuda,nvtx,mpi " + from.options);
+
+  proto::SessionStart nothing = Recording::usual_start();
+  nothing.mutable_settings();
+  CHECK(Recording(nothing).trace()->provenance().options == "--cpuctxsw=none --sample=none");
+  CHECK(Recording().trace()->provenance().options.empty());  // unknown
+  CHECK(processors_text(Recording().trace()->provenance()).empty());
+}
+
 TEST_CASE("each source of a process has a dictionary of its own") {
   Recording recording;
   recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, two_kernels());
@@ -85,7 +116,7 @@ TEST_CASE("each source of a process has a dictionary of its own") {
   columns->add_depth(0);
   recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, ranges);
   recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, [] {
-    auto chunk = two_kernels();  // a later chunk, which refers to the first one's entries
+    auto chunk = two_kernels();  // a later chunk that refers to the first one's entries
     chunk.clear_strings();
     chunk.clear_launch_shapes();
     chunk.clear_queues();
@@ -114,7 +145,7 @@ TEST_CASE("senseless payloads and ids harm nothing") {
   Recording recording;
   recording.add_raw(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, "\xff\xff\xff not protobuf");
   auto chunk = two_kernels();
-  chunk.set_first_string(0xffffffffu);  // ids come to an end with the first of its strings
+  chunk.set_first_string(0xffffffffu);  // the first of its strings uses up the ids
   recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, chunk);
   CHECK(recording.malformed() == 2);
 
@@ -255,7 +286,7 @@ TEST_CASE("a chunk of more rows than a chunk may have is not understood") {
 }
 
 TEST_CASE("counters of the same names of GPUs without a UUID stay apart") {
-  const bool says_which = GENERATE(false, true);  // files of before there was a field for it do not
+  const bool says_which = GENERATE(false, true);  // older files lack the field for it
   Recording recording;
   proto::Resources resources;
   for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
@@ -304,7 +335,7 @@ TEST_CASE("what is told of processes and of the session counts as memory that th
   const std::uint64_t before = recording.memory_bytes();
   process.set_executable(std::string(kLength, 'x'));
   recording.add(proto::FRAME_PROCESS_START, 1, proto::SOURCE_SESSION, process);
-  CHECK(recording.memory_bytes() - before >= 2 * kCopies * kLength);  // as the executable, and as the process's name
+  CHECK(recording.memory_bytes() - before >= 2 * kCopies * kLength);  // used as the executable, and as the process's name
   const std::uint64_t with_executable = recording.memory_bytes();
   proto::SessionStart session;
   session.set_epoch(kEpoch);
@@ -363,7 +394,7 @@ TEST_CASE("recordings of long names, of very many short ones, and of long output
     append(proto::FRAME_EVENTS, kRanges, chunk);
   }
   REQUIRE(writer->finish());
-  CHECK(std::filesystem::file_size(path) < (24u << 20));  // of 160 MB
+  CHECK(std::filesystem::file_size(path) < (24u << 20));  // out of 160 MB
   const auto trace = load_trace(path);
   REQUIRE(trace);
   CHECK((*trace)->provenance().condition.empty());

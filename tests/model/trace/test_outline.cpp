@@ -119,6 +119,61 @@ TEST_CASE("an outline has the busy time of every kind of track, and leaves out w
   }
 }
 
+TEST_CASE("an outline has the busy time of each of its buckets, and of no other, however few events a lane has") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(3);
+  const NameId name = builder.intern("event");
+  constexpr Nanoseconds kEnd = 20'480'000;  // so that a bucket has 10,001 ns
+  TrackKey full{.kind = TrackKind::kCudaApi, .process = process, .thread = builder.thread(process, 1)};
+  std::vector<Event> events;
+  for (std::uint32_t i = 0; i < kOutlineFromEvents; ++i) events.push_back({Nanoseconds{20} * i, 10, name, i, 0});
+  events.push_back({kEnd - 10, 10, name, 0, 0});
+  builder.add(full, std::move(events));
+  constexpr Nanoseconds kBucket = 10'001;
+  std::mt19937 random(3);
+  const std::vector<std::vector<Event>> few{
+      {{kEnd - 1, 1, name, 0, 0}},
+      {{0, kEnd, name, 0, 0}},
+      {{0, 0, name, 0, 0}, {kBucket * 7, 0, name, 0, 0}, {kBucket * 7, kBucket, name, 0, 0}, {kBucket * 2'000, 1, name, 0, 0}},
+      {{kBucket - 1, 1, name, 0, 0}, {kBucket, 1, name, 0, 0}, {kBucket * 3 - 1, kBucket * 5, name, 0, 0}, {kBucket * 8 - 1, 1, name, 0, 0}},
+      {}};
+  for (std::uint32_t lane = 0; lane < 50; ++lane) {
+    events = lane < few.size() ? few[lane] : std::vector<Event>();
+    for (Nanoseconds time = lane < few.size() ? kEnd : 0; time < kEnd - 100'000;) {
+      time += static_cast<Nanoseconds>(random() % 2 == 0 ? random() % 20'000 : random() % 4'000'000);
+      const auto duration = static_cast<Nanoseconds>(random() % 60'000);
+      if (time + duration > kEnd) break;
+      events.push_back({time, duration, name, 0, 0});
+      time += duration;
+    }
+    if (!events.empty()) builder.add(TrackKey{.kind = TrackKind::kCudaApi, .process = process, .thread = builder.thread(process, 2 + lane)}, std::move(events));
+  }
+  const auto trace = builder.snapshot();
+  REQUIRE(trace->extent().begin == 0);
+  const std::vector<std::byte> frame = outline_frame(*trace);
+  FrameView view;
+  std::memcpy(&view.header, frame.data(), sizeof(view.header));
+  view.stored = std::span(frame).subspan(sizeof(view.header));
+  proto::Outline outline;
+  REQUIRE(outline.ParseFromString(*open_frame(view)));
+  REQUIRE(outline.bucket_length() == kBucket);
+  REQUIRE(static_cast<std::size_t>(outline.lanes_size()) == trace->lanes().size());
+  for (LaneId id = 0; id < trace->lanes().size(); ++id) {
+    std::vector<std::uint64_t> busy(kOutlineBuckets), told(kOutlineBuckets);
+    for (std::size_t bucket = 0; bucket < kOutlineBuckets; ++bucket) {
+      const auto begin = static_cast<Nanoseconds>(bucket) * kBucket;
+      for (EventIndex i = 0; id > 0 && i < trace->lane(id).size(); ++i)
+        busy[bucket] +=
+            static_cast<std::uint64_t>(std::max<Nanoseconds>(0, std::min(trace->lane(id).end(i), begin + kBucket) - std::max(trace->lane(id).start(i), begin)));
+      if (id == 0) busy[bucket] = static_cast<std::uint64_t>(trace->lane(id).busy({begin, begin + kBucket}));
+    }
+    const proto::OutlineLane& lane = outline.lanes(static_cast<int>(id));
+    std::size_t bucket = 0;
+    for (int i = 0; i < lane.busy_size(); ++i) told[bucket += lane.bucket_delta(i)] = lane.busy(i);
+    CHECK(told == busy);
+  }
+}
+
 TEST_CASE("an outline whose lanes lie below lanes that it lacks makes no sense, and takes no memory for these") {
   proto::Outline outline;
   outline.set_begin(0);

@@ -180,7 +180,7 @@ TEST_CASE("display names of API calls lose a version of four digits and keep any
 
 namespace {
 
-// First fit, by looking at every lane.
+// First fit, found by looking at every lane.
 std::size_t lanes_needed(std::vector<Event> events) {
   std::stable_sort(events.begin(), events.end(),
                    [](const Event& a, const Event& b) { return std::tuple(a.start, -a.duration) < std::tuple(b.start, -b.duration); });
@@ -235,7 +235,7 @@ TEST_CASE("75,000 ranges that are never closed lie on as many lanes, in little m
   const auto trace = builder.snapshot();
   CHECK(trace->lanes().size() == kRanges);
   CHECK(trace->event_count() == kRanges);
-  CHECK(builder.memory_bytes() < 160'000'000);  // with what drawing them and summing them up takes for each lane: a third of what any file may take
+  CHECK(builder.memory_bytes() < 160'000'000);  // including the memory to draw and sum up each lane: a third of what any file may take
 }
 
 TEST_CASE("ranges of falling order are all on the lane of their depth") {
@@ -289,7 +289,7 @@ TEST_CASE("work is joined to the nearest call of its correlation id, where ids c
     return key;
   };
   constexpr Nanoseconds kLater = 1'000'000;
-  // Each call, and the driver's within it; on two threads; and one of the same id in another process.
+  // Each call, and the driver's call within it; on two threads; and one with the same id in another process.
   builder.add(calls_of(process, 100), {{100, 50, 1, 7, 0}, {110, 20, 1, 7, 0}, {kLater, 50, 1, 7, 0}, {kLater + 10, 20, 1, 7, 0}});
   builder.add(calls_of(process, 101), {{kLater * 2, 50, 1, 7, 0}});
   builder.add(calls_of(other, 100), {{130, 50, 1, 7, 0}});
@@ -299,10 +299,10 @@ TEST_CASE("work is joined to the nearest call of its correlation id, where ids c
   const auto start_of_launch = [&](EventIndex kernel) { return trace->event(*trace->launch_of({kernels, kernel})).start; };
   CHECK(start_of_launch(0) == 100);
   CHECK(start_of_launch(1) == kLater);
-  CHECK(start_of_launch(2) == kLater * 2);  // clocks differ a little
+  CHECK(start_of_launch(2) == kLater * 2);  // clocks differ slightly
   const Track& calls = trace->tracks()[trace->tracks_of(process, TrackKind::kCudaApi)[0]];
   CHECK(trace->work_of({calls.lanes[0], 0}) == std::vector<EventRef>{{kernels, 0}});
-  CHECK(trace->work_of({calls.lanes[1], 1}) == std::vector<EventRef>{{kernels, 1}});  // the inner call's is the outer one's
+  CHECK(trace->work_of({calls.lanes[1], 1}) == std::vector<EventRef>{{kernels, 1}});  // the inner call's work belongs to the outer one
 }
 
 TEST_CASE("a text that is longer than any is cut at the end of a character, and the trace says so") {
@@ -310,7 +310,7 @@ TEST_CASE("a text that is longer than any is cut at the end of a character, and 
   const ProcessId process = builder.process_of_instance(1);
   std::string longest(limits::kTextBytes, 'x');
   std::string too_long(limits::kTextBytes - 4, 'x');
-  too_long += "ééé";  // two bytes each, the first of which would be cut in two
+  too_long += "ééé";  // two bytes each; the first one would be cut in two
   const NameId kept = builder.intern(longest), cut = builder.intern(too_long);
   builder.add(kernels_of_stream(7), {{0, 1, kept, 0, 0}, {2, 1, cut, 0, 0}});
   const auto trace = builder.snapshot();
@@ -338,7 +338,7 @@ TEST_CASE("texts of things that are no events are cut, too, and count as often a
   const std::uint64_t without = builder.memory_bytes();
   name_all(std::string(1'000, 'x'));
   CHECK(builder.memory_bytes() - without == kNames * kCopies * 1'000);
-  name_all("xy");  // in place of the long ones
+  name_all("xy");  // replaces the long ones
   CHECK(builder.memory_bytes() - without == kNames * kCopies * 2);
   name_all(std::string(limits::kTextBytes + 1, 'x'));
   CHECK(builder.memory_bytes() - without == kNames * kCopies * limits::kTextBytes);
@@ -377,4 +377,61 @@ TEST_CASE("calls that lie too deep count for the deepest that is kept, and the t
   const auto later = builder.snapshot();
   REQUIRE(later->diagnostics().size() == 1);
   CHECK(later->diagnostics()[0].text == "Calls that lie more than 1024 deep count for their callers: 4.");
+}
+
+TEST_CASE("a snapshot has what is open behind all else of its lane, until it has ended") {
+  TraceBuilder builder;
+  TrackKey ranges{TrackKind::kNvtxRanges, builder.process_of_instance(1)};
+  ranges.thread = builder.thread(0, 7);
+  const NameId inner = builder.intern("inner"), outer = builder.intern("outer");
+  const auto add = [&](std::uint32_t depth, const Event& event) { builder.add(ranges, {event}, std::vector<std::uint32_t>{depth}); };
+  add(1, {10, 10, inner, 0, 0});
+  builder.set_open({{ranges, 0, {5, 20, outer, 0, 0}}, {ranges, 2, {30, 0, inner, 0, 0}}});
+  const auto open = builder.snapshot();
+  REQUIRE(builder.open_events().size() == 2);
+  const EventRef first = builder.open_events()[0];
+  CHECK(open->event(first) == Event{5, 20, outer, 0, 0});
+  CHECK(open->event(builder.open_events()[1]) == Event{30, 0, inner, 0, 0});
+  CHECK(open->event_count() == 3);
+  CHECK(builder.event_count() == 1);  // nothing else has arrived
+
+  // The range goes on and then ends: in the same place, once, although it is still said to be open.
+  builder.set_open({{ranges, 0, {5, 40, outer, 0, 0}}});
+  const auto later = builder.snapshot();
+  CHECK(later->event_count() == 2);
+  CHECK(later->event(first).duration == 40);
+  add(0, {5, 60, outer, 0, 0});
+  const auto ended = builder.snapshot();
+  CHECK(builder.open_events().empty());
+  CHECK(ended->event_count() == 2);
+  CHECK(ended->event(first) == Event{5, 60, outer, 0, 0});
+  builder.set_open({});
+  CHECK(builder.snapshot()->event_count() == 2);
+  CHECK(open->event(first).duration == 20);  // an earlier snapshot does not change
+}
+
+TEST_CASE("what is open lies behind a lane's full segments, and what any thread may end on a lane that is free") {
+  TraceBuilder builder;
+  TrackKey ranges{TrackKind::kNvtxRanges, builder.process_of_instance(1)};
+  ranges.thread = builder.thread(0, 7);
+  std::vector<Event> events;
+  for (EventIndex i = 0; i < 2 * LaneSegment::kCapacity; ++i) events.push_back({static_cast<Nanoseconds>(i) * 10, 5, 0, 0, 0});
+  const std::vector<std::uint32_t> depths(events.size(), 0);
+  builder.add(ranges, events, depths);
+  const Nanoseconds end = events.back().end();
+  builder.set_open({{ranges, 0, {end, 7, 0, 0, 0}}});
+  const auto trace = builder.snapshot();
+  REQUIRE(builder.open_events().size() == 1);
+  CHECK(builder.open_events().front().index == events.size());
+  CHECK(trace->event(builder.open_events().front()).duration == 7);
+
+  TrackKey of_process{TrackKind::kNvtxProcessRanges, 0};
+  of_process.thread = ranges.thread;
+  builder.add(of_process, {{0, 100, 0, 1, 0}});
+  builder.set_open(
+      {{of_process, std::nullopt, {50, 100, 0, 2, 0}}, {of_process, std::nullopt, {60, 90, 0, 3, 0}}, {of_process, std::nullopt, {110, 40, 0, 4, 0}}});
+  const auto with_ranges = builder.snapshot();
+  REQUIRE(builder.open_events().size() == 3);
+  require_no_overlap(*with_ranges);
+  CHECK(with_ranges->event_count() == events.size() + 4);
 }

@@ -1,9 +1,9 @@
-// What the columns of an events table say about the events of one trace.
+// The values of the columns of an events table for the events of one trace.
 //
-// Rows and gaps: "gap before" is the idle time directly in front of an event on its row, from the last instant at which anything on the row
-// ran to the event's start; 0 where something still ran. Among events that start together the outer lane comes first. The row of GPU work
-// is its stream where the whole trace is shown; where one row of the timeline is shown, it is that row, each GPU by itself. The row of
-// anything else is its track. What the profiler did has no gaps: that it rested long means nothing.
+// Rows and gaps: "gap before" is the idle time directly before an event on its row, from the last instant at which anything on the row ran to the event's
+// start; 0 if something was still running. Among events that start together the outer lane comes first. The row of GPU work is its stream if the whole trace is
+// shown; if one row of the timeline is shown, it is that row, separately for each GPU. The row of other events is their track. The profiler's own activities
+// have no gaps, because idle times between them mean nothing.
 //
 // Threads: immutable; any number of threads may read.
 #pragma once
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "model/events/event_column.h"
+#include "model/text/message.h"
 
 namespace lanescope {
 
@@ -42,20 +43,20 @@ class EventValues {
   [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
   [[nodiscard]] const EventScope& scope() const noexcept { return scope_; }
 
-  // Requires, for each: the event lies in a lane of the scope.
+  // Requires, for each of these: the event lies in a lane of the scope.
 
-  // The value as a number: ns, bytes, an id; of a grid or block its size. None for text and where the event has no such thing.
-  // O(lanes · log n) for gaps, queue times and NVTX ranges, else O(1).
+  // The value as a number: ns, bytes, an id; for a grid or block its size. None for text, and if the event has no such value. O(lanes · log n) for gaps, queue
+  // times and NVTX ranges, else O(1).
   [[nodiscard]] std::optional<std::int64_t> number(EventRef event, EventColumn column) const;
 
-  // The value as text, numbers in their plain form; empty where the event has no such thing. Cost as number().
+  // The value as text, numbers in their plain form; empty if the event has no such value. Costs as much as number().
   [[nodiscard]] std::string text(EventRef event, EventColumn column) const;
 
-  // Lanes that share a row with this one, outer lanes first; itself among them.
+  // Lanes that share a row with this one, including itself; outer lanes first.
   [[nodiscard]] std::span<const LaneId> row_of(LaneId lane) const noexcept { return rows_[row_of_lane_[lane]]; }
   [[nodiscard]] const std::vector<std::vector<LaneId>>& rows() const noexcept { return rows_; }
 
-  // The innermost NVTX range around an event, itself excluded; for GPU work, around the call that launched it.
+  // The innermost NVTX range around an event, except itself; for GPU work, around the call that launched it.
   [[nodiscard]] std::optional<EventRef> enclosing_range(EventRef event) const;
 
  private:
@@ -65,19 +66,19 @@ class EventValues {
   std::shared_ptr<const Trace> trace_;
   EventScope scope_;
   std::vector<std::vector<LaneId>> rows_;
-  std::vector<std::uint32_t> row_of_lane_;  // kNone for lanes outside of the scope
+  std::vector<std::uint32_t> row_of_lane_;  // kNone for lanes outside the scope
 };
 
-// Kinds of memory of a copy or set: "Pageable → Device"; empty where they are not known.
+// The kinds of memory of a copy or set: "Pageable → Device"; empty if they are unknown.
 [[nodiscard]] std::string memory_text(const MemoryDetail& detail);
 
-// How tables name a process, thread, GPU or stream: "[4711] python", "GPU 0 NVIDIA H200", "Stream 7".
+// The names of processes, threads, GPUs and streams in tables: "[4711] python", "GPU 0 NVIDIA H200", "Stream 7".
 [[nodiscard]] std::string process_label(const Trace& trace, ProcessId process);
 [[nodiscard]] std::string thread_label(const Trace& trace, ThreadId thread);
 [[nodiscard]] std::string gpu_label(const Trace& trace, GpuId gpu);
-[[nodiscard]] std::string stream_label(const Trace& trace, ProcessId process, std::uint32_t context, std::uint32_t stream);
+[[nodiscard]] Message stream_label(const Trace& trace, ProcessId process, std::uint32_t context, std::uint32_t stream);
 
-// Whether events of the kind happen on a stream of a GPU, and so have a device, context and stream.
+// True if events of the kind happen on a stream of a GPU, and so have a device, context and stream.
 [[nodiscard]] bool is_on_stream(TrackKind kind) noexcept;
 [[nodiscard]] bool has_gaps(TrackKind kind) noexcept;
 

@@ -12,11 +12,11 @@
 namespace lanescope {
 
 inline constexpr std::uint32_t kFrameMagic = 0x3146534c;        // "LSF1"
-inline constexpr std::size_t kMaximumPayloadBytes = 64u << 20;  // raw; a header that claims more is damaged
-inline constexpr std::uint16_t kFormatMajor = 1;                // a reader refuses a newer major version
-inline constexpr std::uint16_t kFormatMinor = 5;
+inline constexpr std::size_t kMaximumPayloadBytes = 64u << 20;  // uncompressed; a header with a larger size is damaged
+inline constexpr std::uint16_t kFormatMajor = 1;                // readers refuse newer major versions
+inline constexpr std::uint16_t kFormatMinor = 6;
 
-// The first 16 bytes of a file. The first byte is not ASCII and the line ends are mixed, so that transfers in text mode show.
+// The first 16 bytes of a file. The first byte is not ASCII and the line ends are mixed, so that a transfer in text mode is detected.
 inline constexpr unsigned char kFileMagic[8] = {0x89, 'L', 'S', 'T', '\r', '\n', 0x1a, '\n'};
 struct FileHeader {
   unsigned char magic[8];
@@ -26,7 +26,7 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 16);
 
-// The last 16 bytes of a file that was finished: where its index begins, which is one frame or several, up to here.
+// The last 16 bytes of a finished file: the offset of its index, which is one or several frames up to here.
 inline constexpr unsigned char kTrailerMagic[8] = {'L', 'S', 'T', 'I', 'D', 'X', '\r', '\n'};
 struct FileTrailer {
   std::uint64_t index_offset;

@@ -1,8 +1,8 @@
 // The events of a trace that a report or a rule looks at: all, or those of a time range or of an NVTX range.
 //
-// An NVTX range stands for its time: what any thread of its process did while it was open, and the GPU work that was enqueued meanwhile,
-// which may run later. (Frameworks launch from threads of their own: the backward pass of PyTorch is not on the thread that pushed the
-// range.) Of several processes that have the range, such as ranks, each contributes its own; one that does not have it, nothing.
+// An NVTX range selects what happened during its time: what any thread of its process did while it was open, and the GPU work that was enqueued
+// meanwhile, which may run later. (Frameworks launch from threads of their own: the backward pass of PyTorch is not on the thread that pushed the
+// range.) If several processes have the range, such as ranks, each contributes its own; a process that does not have it contributes nothing.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace lanescope::stats {
 
-// An event in its lane, read without a copy of what is not asked for. For as long as it is visited.
+// An event in its lane, read without copying members that are not asked for. Valid while the event is visited.
 struct EventView {
   const LaneSegment& segment;
   EventIndex position;  // in the segment
@@ -31,14 +31,17 @@ struct EventView {
 
 class Selection {
  public:
-  // Fails when options.range names no range of the trace. Selections of one trace may share an index.
+  // Fails if options.range names no range of the trace. Selections of one trace may share an index.
   static Result<Selection> of(const Trace& trace, const ReportOptions& options, std::shared_ptr<SharedLaunchIndex> index = nullptr);
 
-  // How many NVTX ranges of a process the filter names, whatever its index; of several processes, of the one that has most. O(NVTX ranges).
+  // The NVTX range that the filter names, of each process that has it. O(NVTX ranges).
+  [[nodiscard]] static std::map<ProcessId, EventRef> range_events(const Trace& trace, const RangeFilter& filter);
+
+  // How many NVTX ranges of a process the filter names, whatever its index; the largest number of any process. O(NVTX ranges).
   [[nodiscard]] static std::size_t ranges_named(const Trace& trace, const RangeFilter& filter);
 
   [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
-  // What is selected as a time, of ranges of several processes from the first's begin to the last's end; none: all.
+  // The selected time. For ranges of several processes, from the first start to the last end; nothing if all of the trace is selected.
   [[nodiscard]] std::optional<TimeRange> time() const noexcept {
     if (!range_) return window_;
     return window_ ? window_->intersected(range_->hull) : range_->hull;
@@ -54,8 +57,7 @@ class Selection {
 
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
 
-  // Events of one segment of a lane that may be selected. What for_each() visits of a kind is what its stretches hold, in their
-  // order.
+  // Events of one segment of a lane that may be selected. for_each() of a kind visits the events of its stretches, in their order.
   struct Stretch {
     const Track* track;
     LaneId lane;
@@ -78,8 +80,7 @@ class Selection {
     }
   }
 
-  // Calls visit(const Track&, EventView) for each selected event of this kind: track by track, in each lane by start. When asked to stop,
-  // it ends early.
+  // Calls visit(const Track&, EventView) for each selected event of this kind: track by track, in each lane by start. Ends early when asked to stop.
   template <typename Visit>
   void for_each(TrackKind kind, Visit visit) const {
     for (const Stretch& stretch : stretches(kind)) {
@@ -88,7 +89,7 @@ class Selection {
     }
   }
 
-  // Of the whole trace, whatever is selected: the lanes of one kind.
+  // The lanes of one kind in the whole trace, whatever is selected.
   template <typename Visit>
   void for_each_lane(TrackKind kind, Visit visit) const {
     for (const Track& track : trace_->tracks())
@@ -100,22 +101,22 @@ class Selection {
   struct Range {
     std::map<ProcessId, TimeRange> times;
     TimeRange hull;
-    std::unordered_set<std::uint64_t> launches;  // the API calls that begin within it: process and correlation id (launch_key)
+    std::unordered_set<std::uint64_t> launches;  // the API calls that start within it: process and correlation id (launch_key)
   };
   [[nodiscard]] static std::uint64_t launch_key(ProcessId process, std::uint32_t correlation) noexcept { return std::uint64_t{process} << 32 | correlation; }
 
   Selection(const Trace& trace, std::shared_ptr<SharedLaunchIndex> index) : trace_(&trace), index_(std::move(index)) {}
   [[nodiscard]] static bool is_gpu(TrackKind kind) noexcept { return is_on_stream(kind); }
-  // That of the range on a track: from the first's begin to the last's end for what no process owns; none where the process lacks it.
+  // The time of the range on a track: from the first start to the last end for a track that no process owns; nothing if the process lacks the range.
   [[nodiscard]] std::optional<TimeRange> time_on(const Track& track) const noexcept;
   [[nodiscard]] std::optional<Range> find_range(const RangeFilter& filter) const;
-  // Why there is none, and what to write instead. O(NVTX ranges).
+  // Why there is no such range, and what to write instead. O(NVTX ranges).
   [[nodiscard]] Error no_such_range(const RangeFilter& filter) const;
-  // Calls visit(ProcessId, domain, TimeRange) for each push/pop and start/end range of the name.
+  // Calls visit(ProcessId, domain, EventView) for each push/pop and start/end range of the name.
   template <typename Visit>
   void for_each_range_named(std::string_view text, Visit visit) const;
   void collect_launches(Range& range) const;
-  // Ids come round again, so that one alone does not tell a launch.
+  // Correlation ids are used again, so an id alone does not identify a launch.
   [[nodiscard]] bool is_launched_in_range(ProcessId process, std::uint32_t correlation, Nanoseconds work_start) const {
     return range_->launches.contains(launch_key(process, correlation)) && begins_in_range(launch_index().find(process, correlation, work_start), process);
   }

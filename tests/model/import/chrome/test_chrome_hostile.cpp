@@ -1,4 +1,4 @@
-// Traces that no profiler writes: each is read within what a file of its size may take, and what it says is right all the same.
+// Traces that no profiler writes: each is read within the limits for a file of its size, and its contents are still right.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kFileBytes = 9'900'000;
 
-// "[EVENTS]" of as many events as fit into 10 MB, of which each is what `event` says of its number.
+// "[EVENTS]" with as many events as fit into 10 MB; `event` makes each from its number.
 template <typename Event>
 std::string events(Event event) {
   std::string text = "[";
@@ -51,7 +51,7 @@ Read read_text(const std::string& text) {
   return read_file(folder.path() / "trace.json");
 }
 
-// A gzip of one text so many times.
+// A gzip file of one text, repeated `times` times.
 void write_repeated(const std::filesystem::path& path, const std::string& first, const std::string& block, std::size_t times) {
   gzFile file = gzopen(path.c_str(), "wb6");
   gzwrite(file, first.data(), static_cast<unsigned>(first.size()));
@@ -98,8 +98,8 @@ TEST_CASE("ranges of any order of begins and ends are paired as one by one") {
             (edge.name ? R"(,"name":"n)" + std::to_string(edge.name) + "\"" : "") + "},";
   }
   text.back() = ']';
-  // An end closes the innermost range of its name, or any where it has none.
-  std::vector<std::pair<int, int>> open, expected;  // begin and name; begin and end
+  // An end closes the innermost range with its name, or any range if it has no name.
+  std::vector<std::pair<int, int>> open, expected;  // start and name; start and end
   for (int i = 0; i < 60; ++i) {
     if (edges[i].begins) {
       open.emplace_back(i, edges[i].name);
@@ -171,6 +171,17 @@ TEST_CASE("a small gzip of very much is read as far as a file of its size may go
   CHECK_THAT(read.trace->provenance().condition, contains_text("gunzip"));
 }
 
+TEST_CASE("a plain file of very much says so as well, and is not to be unpacked") {
+  std::string text = "[";
+  for (int i = 0; i < 300'000; ++i)
+    text += R"({"ph":"i","ts":1,"tid":)" + std::to_string(i) + "},";  // events of a few bytes each, and rows that take kilobytes
+  text.back() = ']';
+  const Read read = read_text(text);
+  REQUIRE(read.trace);
+  CHECK_FALSE(read.trace->provenance().finished);
+  CHECK_THAT(read.trace->provenance().condition, contains_text("it holds more than a file of its size is read with;"));
+}
+
 TEST_CASE("a long chain of frames, and a long one of inlined functions, is read") {
   constexpr int kFrames = 50'000;
   std::string frames, inlined = R"("1":{"name":"f","parent":"1.1"},)";
@@ -200,7 +211,7 @@ constexpr const char* kRoomVariable = "LANESCOPE_TEST_ROOM";
 
 }  // namespace
 
-// What the next test runs in a process of its own, which has no memory yet that it could use again.
+// Run by the next test in a process of its own, which has no freed memory to reuse.
 TEST_CASE("reading with little room", "[.room]") {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -234,7 +245,7 @@ TEST_CASE("where memory ends, reading ends in a sentence") {
 #endif
 
 TEST_CASE("call stacks of more frames than a file of its size is read with are told, and cost no memory") {
-  constexpr int kFrames = 2'000'000;  // of which each is counted as 384 bytes, and 640 MB are allowed
+  constexpr int kFrames = 2'000'000;  // each of them is counted as 384 bytes, and 640 MB are allowed
   std::string frames = "{\"traceEvents\":[{\"ph\":\"P\",\"ts\":1,\"pid\":1,\"tid\":1,\"sf\":1}],\"stackFrames\":{\"0\":{}";
   for (int i = 1; i < kFrames; ++i) frames += ",\"" + std::to_string(i) + "\":{}";
   const TemporaryFolder folder;

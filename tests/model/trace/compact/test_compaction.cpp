@@ -1,4 +1,4 @@
-// A compacted file is the same trace as the log that it was made of.
+// A compacted file is the same trace as the log that it was made from.
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -9,6 +9,7 @@
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
 #include "model/import/open_trace.h"
+#include "model/trace/completeness.h"
 #include "recordings.h"
 #include "sample_trace.h"
 
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of each recording: more by night (packaging/nightly.sh).
+// For each recording; there are more in the nightly tests (packaging/nightly.sh).
 int cuts() {
   const char* wanted = std::getenv("LANESCOPE_TEST_CUTS");
   return wanted == nullptr ? 4 : std::atoi(wanted);
@@ -28,8 +29,8 @@ void write(const fs::path& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-// Calls of some threads, whose buffers come in turns, and NVTX ranges of one of them; at the end comes a buffer of the second thread that was filled
-// at the beginning, and the range that lasted as long as the program.
+// Calls of some threads, whose buffers come in turns, and NVTX ranges of one of them. At the end comes a buffer of the second thread that was filled at the
+// start, and the range that lasted as long as the program.
 void write_long_threads(const fs::path& path, std::uint32_t buffers) {
   constexpr std::uint32_t kThreads = 3, kRows = 20'000;
   auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
@@ -55,7 +56,7 @@ void write_long_threads(const fs::path& path, std::uint32_t buffers) {
     proto::ApiCalls& calls = *chunk.mutable_api_calls();
     calls.set_thread(thread);
     for (std::uint32_t i = 0; i < kRows; ++i) {
-      calls.add_start_delta(i == 0 ? 0 : static_cast<std::int64_t>(random() % 3));  // many begin at one time, and within one another
+      calls.add_start_delta(i == 0 ? 0 : static_cast<std::int64_t>(random() % 3));  // many start at the same time, nested
       calls.add_duration(random() % 5);
       calls.add_name(0);
       calls.add_correlation_delta(1);
@@ -77,7 +78,7 @@ void write_long_threads(const fs::path& path, std::uint32_t buffers) {
   };
   const auto time_of = [](std::uint32_t buffer) { return std::int64_t{buffer} * 3 * kRows; };
   for (std::uint32_t buffer = 1; buffer < buffers; ++buffer) {
-    // Now and then two threads' buffers change places, as do two of one thread.
+    // Sometimes buffers of two threads change places, as do two buffers of one thread.
     for (std::uint32_t thread = 1; thread <= kThreads; ++thread)
       put_calls(thread, time_of(buffer % 4 == 1 ? buffer + 1 : buffer % 4 == 2 ? buffer - 1 : buffer));
     put_ranges(time_of(buffer), 3, 1, kRows);
@@ -174,7 +175,7 @@ TEST_CASE("every recording is the same trace once it is compacted") {
   fs::resize_file(folder.path() / "cut.trace", fs::file_size(folder.path() / "cut.trace") - 1);  // without its index
   CHECK(*form_of(folder.path() / "cut.trace") == FileForm::kCompacted);
 
-  // Whatever memory there is for sorting, and though it is compacted already.
+  // The result does not depend on the memory for sorting, or on whether the file is already compacted.
   compacted(recording, folder.path() / "small.trace", {.memory_bytes = 1});
   CHECK((bytes_of(folder.path() / "small.trace") == bytes_of(folder.path() / "compact.trace")));
   compacted(folder.path() / "compact.trace", folder.path() / "again.trace");
@@ -251,7 +252,7 @@ TEST_CASE("imported traces are the same once they are compacted") {
   for (const char* part : {"nsys", "kineto"})
     for (const auto& entry : fs::directory_iterator(*files / part)) {
       const auto trace = open_trace(entry.path());
-      if (!trace) continue;  // reports, whose format is not public
+      if (!trace) continue;  // reports whose format is not public
       INFO(entry.path());
       compare(**trace);
     }
@@ -292,7 +293,7 @@ TEST_CASE("events whose times make no sense stay counted") {
 }
 
 TEST_CASE("a frame that can't be understood is spoken of once, however often the recording is compacted") {
-  // Of the first kind all is kept as it is, of the second nothing.
+  // A frame of the first kind is kept unchanged; of a frame of the second kind nothing is kept.
   const auto type = GENERATE(proto::FRAME_PROCESS_END, proto::FRAME_EVENTS);
   const TemporaryFolder folder;
   {
@@ -314,6 +315,34 @@ TEST_CASE("a frame that can't be understood is spoken of once, however often the
   CHECK(loaded(folder.path() / "one.trace")->provenance().condition == said);
   compacted(folder.path() / "one.trace", folder.path() / "two.trace");
   CHECK(loaded(folder.path() / "two.trace")->provenance().condition == said);
+}
+
+TEST_CASE("what a newer version writes is skipped, counted and told") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "newer.trace";
+  const bool is_one = GENERATE(true, false);
+  {
+    auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+    REQUIRE(writer);
+    std::vector<std::byte> frames;
+    FrameHeader header;
+    header.type = proto::FRAME_SESSION_START;
+    append_frame(header, proto::SessionStart().SerializeAsString(), frames);
+    header.type = 777;
+    header.event_count = 42;
+    append_frame(header, "of a kind to come", frames);
+    header.event_count = 0;
+    if (!is_one) append_frame(header, "and another", frames);
+    header.type = proto::FRAME_SESSION_END;
+    append_frame(header, proto::SessionEnd().SerializeAsString(), frames);
+    REQUIRE(writer->append(frames));
+    REQUIRE(writer->finish());
+  }
+  const auto trace = loaded(path);
+  CHECK(trace->provenance().condition == (is_one
+                                              ? "1 frame of a kind that this version does not know was skipped (events: 42): a newer Lanescope reads it."
+                                              : "2 frames of kinds that this version does not know were skipped (events: 42): a newer Lanescope reads them."));
+  CHECK(completeness_text(*trace) == "incomplete: not all of it could be read");
 }
 
 TEST_CASE("readers of older versions are told what they lack, and only they") {

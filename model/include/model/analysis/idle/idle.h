@@ -1,8 +1,8 @@
 // Idle time of GPUs, and the cause of every nanosecond of it.
 //
-// A GPU is idle where nothing runs on it: no kernel, copy, set or graph of any process, between the start of its first operation and the
-// end of its last. A gap is a maximal stretch of idle time. Each gap ends with an operation; what its launching thread did during the gap,
-// and whether it had been enqueued already, is the cause. Where one thing followed the other, the gap is split (docs/analysis.md).
+// A GPU is idle while nothing runs on it: no kernel, copy, set or graph of any process, between the start of its first operation and the end of its
+// last. A gap is a maximal stretch of idle time. Each gap ends with an operation. The cause is what its launching thread did during the gap, and
+// whether the operation had been enqueued already. If one cause followed another, the gap is split (docs/analysis.md).
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace lanescope::analysis {
 
 enum class IdleCause : std::uint8_t {
   kLaunch,         // the next operation was being enqueued: its thread was in launching calls, or it was on its way to the GPU
-  kSynchronize,    // its thread was in a call that waits for the GPU, or had just emptied the GPU's queue by one
+  kSynchronize,    // its thread was in a call that waits for the GPU, or had just emptied the GPU's queue with one
   kCopy,           // its thread was in a blocking copy, or staged pageable memory
   kCudaSetup,      // its thread was in another CUDA call: allocation, module loading, compilation
   kOsIo,           // its thread read or wrote
@@ -33,8 +33,8 @@ enum class IdleCause : std::uint8_t {
   kOsProcessor,    // its thread was ready to run, and got no processor
   kCpuCode,        // its thread ran code of its own
   kDependency,     // it had been enqueued, and waited on the GPU: for another stream, an event, a host function
-  kCommunication,  // its thread was in a communication library, or it is a communication kernel that waited
-  kMigration,      // it moves pages of unified memory, which no call asked for: the other side had touched them
+  kCommunication,  // its thread was in a communication library, or the operation is a communication kernel that waited
+  kMigration,      // the operation moves pages of unified memory, which no call asked for: the other side had touched them
   kOverhead,       // its thread ran the profiler, or the GPU was taken by a kernel whose counters were read
   kUnknown,        // its launch was not recorded
 };
@@ -44,16 +44,16 @@ inline constexpr std::size_t kIdleCauses = static_cast<std::size_t>(IdleCause::k
 [[nodiscard]] std::string_view idle_cause_name(IdleCause cause) noexcept;    // "Running CPU code": for people
 [[nodiscard]] std::string_view idle_cause_clause(IdleCause cause) noexcept;  // "while the launching thread ran CPU code"
 
-// Between launches of code that runs operators one by one, such as PyTorch's, gaps are shorter than this; where the CPU does something
-// else, they are longer.
+// Between launches of code that runs operators one by one, such as PyTorch's, gaps are shorter than this. If the CPU does something else, they are
+// longer.
 inline constexpr Nanoseconds kShortGap = 500'000;
 
-// Calls that launch take a few microseconds. Those that take this long did something else first, and nothing that had been enqueued would have
-// hidden it.
+// Launching calls take a few microseconds. A call that takes this long did something else first, and no work that had been enqueued would have hidden
+// it.
 inline constexpr Nanoseconds kLongLaunch = 200'000;
 
-// The cause that holds most of the time of pieces, each of which has a `range` and a `cause`; kLaunch of none. It is what a gap is called by, and
-// what a thread is said to have done in a part of time.
+// The cause that holds most of the time of pieces, each of which has a `range` and a `cause`; kLaunch if there are none. A gap is named by this cause,
+// and it is what a thread is said to have done in a part of time.
 template <typename Pieces>
 [[nodiscard]] IdleCause main_cause(const Pieces& pieces) noexcept {
   std::array<Nanoseconds, kIdleCauses> time{};
@@ -61,18 +61,18 @@ template <typename Pieces>
   return static_cast<IdleCause>(std::max_element(time.begin(), time.end()) - time.begin());
 }
 
-// What is known of idle time with one cause.
+// The idle time with one cause.
 struct IdleSum {
   IdleCause cause = IdleCause::kUnknown;
-  std::string_view call;   // that most of it has in common; empty when there is none
-  std::uint64_t gaps = 0;  // that hold some of it
+  std::string_view call;   // the call that most of it has in common; empty if there is none
+  std::uint64_t gaps = 0;  // gaps that hold some of it
   Nanoseconds total = 0;
-  Nanoseconds in_short_gaps = 0;  // what lies in gaps of at most kShortGap
-  Nanoseconds behind_waits = 0;   // what is due to waits for the GPU in front of it
-  bool has_known_code = false;    // whether samples name a function that took much of it
-  // Whether waits are what to look at first: most of it is due to them, and it is no function that is known.
+  Nanoseconds in_short_gaps = 0;  // the time that lies in gaps of at most kShortGap
+  Nanoseconds behind_waits = 0;   // the time that is due to waits for the GPU in front of it
+  bool has_known_code = false;    // true if samples name a function that took much of it
+  // True if waits are what to look at first: most of the time is due to them, and not to a known function.
   [[nodiscard]] bool is_behind_waits() const noexcept { return behind_waits > total / 2 && !has_known_code; }
-  // Whether it is what code that runs operators one by one needs between their launches.
+  // True if it is the time that code which runs operators one by one needs between its launches.
   [[nodiscard]] bool is_between_launches() const noexcept;
 };
 [[nodiscard]] std::string_view idle_advice(const IdleSum& sum) noexcept;  // what to do about it
@@ -81,15 +81,18 @@ struct IdleSum {
 struct IdlePart {
   TimeRange range;
   IdleCause cause = IdleCause::kUnknown;
-  NameId call = 0;  // the CUDA or C library call, or the communication range; 0 when none
-  EventRef nvtx;    // the innermost NVTX range of the launching thread, of what a wait answers for that of the wait; invalid when none
+  NameId call = 0;  // the CUDA or C library call, or the communication range; 0 if none
+  EventRef nvtx;    // the innermost NVTX range of the launching thread; for time that a wait is to blame for, the range of the wait; invalid if none
 };
 
 struct IdleGap {
   GpuId gpu = kNone;
   TimeRange range;
-  EventRef next;    // the operation that ends it
-  EventRef launch;  // the call that enqueued that; invalid when it was not recorded
+  EventRef next;          // the operation that ends it
+  EventRef launch;        // the call that enqueued that; invalid when it was not recorded
+  TimeRange launch_time;  // of that call
+  // From when on the operation waited for the GPU; where that is not known, when the gap begins.
+  [[nodiscard]] Nanoseconds enqueued() const noexcept { return launch.valid() ? launch_time.begin : range.begin; }
 };
 
 // Sums over one GPU.
@@ -104,21 +107,21 @@ struct GpuIdle {
   [[nodiscard]] Nanoseconds busy() const noexcept { return extent.length() - idle; }
 };
 
-// Called for each gap of `threshold` or longer, in order of time GPU by GPU, with its parts: in order, adjoining, covering it exactly. The
-// parts are valid during the call.
+// Called for each gap of `threshold` or longer, GPU by GPU in order of time, with its parts: in order, adjoining, covering it exactly. The parts are
+// valid during the call.
 using IdleVisitor = std::function<void(const IdleGap& gap, std::span<const IdlePart> parts)>;
 
-// Visits the gaps of every GPU, with the index of the trace's launches or one of its own. O(n log n) over the events of the trace, O(CUDA
-// calls) memory. When asked to stop, it ends early.
+// Visits the gaps of every GPU, with the index of the trace's launches or one of its own. O(n log n) over the events of the trace, O(CUDA calls)
+// memory. Ends early when asked to stop.
 std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop = {});
 std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop = {});
 
-// The same on as many threads as there are visitors: each is called for the gaps of a stretch of time of its own, which follow each other
-// as the visitors do.
+// The same on as many threads as there are visitors. Each visitor is called for the gaps of its own stretch of time; the stretches are in the order of
+// the visitors.
 std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, std::span<const IdleVisitor> visitors,
                                          std::stop_token stop = {});
 
-// The same of what lies within the window: gaps and their parts are cut at its ends. Whether a gap is long enough, its whole length says.
+// The same for idle time within the window: gaps and their parts are cut at its ends. The whole length of a gap decides whether it is long enough.
 std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold, const IdleVisitor& visitor,
                                        const std::stop_token& stop = {});
 
@@ -126,7 +129,7 @@ std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& la
 struct Bubble {
   IdleGap gap;
   std::vector<IdlePart> parts;
-  [[nodiscard]] IdleCause main_cause() const noexcept;  // the one that holds most of its time
+  [[nodiscard]] IdleCause main_cause() const noexcept;  // the cause that holds most of its time
 };
 struct Bubbles {
   std::vector<GpuIdle> gpus;

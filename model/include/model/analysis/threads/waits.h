@@ -1,11 +1,13 @@
 // Why something happened when it did and not earlier: what it waited for, and what that waited for in turn, back to the code of a thread.
 //
-// An operation of a GPU begins when what is in front of it on its stream is done, when the work of other streams is done for which its stream
-// was made to wait, and when its call has enqueued it: the last of these is what it waited for. A call that enqueues work is made when its
-// thread comes to it: where the GPU fell idle before, what the thread did most since then is what it waited for. A call that waits for the GPU
-// ends with the GPU's work; one that waits for Python's lock ends when its holder lets go; one that waits for data, with the call of another
-// thread that wrote some then. A collective ends on all ranks at once, as soon as the last has come: what its kernel takes longer than that
-// one's is waiting, not transfer.
+// An operation of a GPU starts after the operation in front of it on its stream, after the work of other streams for which its stream was made to wait,
+// and after its call has enqueued it. The last of these is what it waited for. A call that enqueues work is made when its thread comes to it. If the
+// GPU fell idle before, the call waited for what the thread did most since then. A call that waits for the GPU ends with the GPU's work. A call that
+// waits for Python's lock ends when the holder releases it. A call that waits for data ends with the call of another thread that wrote some then. A
+// thread that waits for a condition, such as PyTorch's thread of the backward pass, goes on when another one hands it work: who woke it is not recorded,
+// but the one that handed over ran then, and began to wait itself just then. If exactly one thread of the process did, it is that one. A
+// collective ends on all ranks at once, as soon as the last rank has come: the time that its kernel takes longer than that of the last rank is waiting,
+// not transfer.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +26,26 @@ namespace lanescope::analysis {
 
 enum class WaitKind : std::uint8_t {
   kStream,       // for the operation in front of it on its stream
-  kOtherStream,  // for an operation of another stream, for which its stream was made to wait
+  kOtherStream,  // for an operation of another stream, for which its own stream was made to wait
   kEnqueued,     // for the call that enqueued it
   kCall,         // for a call that its thread was in
-  kCode,         // for what its thread did in no call that is known, such as running code: in the event, a range, where there is one
+  kCode,         // for what its thread did outside of known calls, such as running code; the event is a range around it, if there is one
   kGpuWork,      // a call, for work of the GPU
   kLockHolder,   // for the thread that held the lock
   kWriter,       // for data that this call of another thread wrote
-  kLateRank,     // a kernel of a collective, for the rank that came last to it: this is that one's kernel
-  kOtherThread,  // for a lock; this is what another thread of its process did meanwhile
+  kLateRank,     // a kernel of a collective, for the rank that came last to it: the event is the kernel of that rank
+  kHandOver,     // for another thread of its process, which woke it and then waited itself: the event is that wait
+  kOtherThread,  // for a lock; the event is what another thread of its process did meanwhile
 };
 
 struct Wait {
   WaitKind kind = WaitKind::kCode;
   EventRef event;                         // what was waited for; invalid for code outside of any range
-  TimeRange time;                         // in which it held up what waited
-  IdleCause cause = IdleCause::kCpuCode;  // of kCall and kCode: what the thread was doing
+  TimeRange time;                         // the time in which it delayed the waiting event
+  IdleCause cause = IdleCause::kCpuCode;  // for kCall and kCode: what the thread was doing
 };
 
-// "the kernel in front of it on its stream": the words behind "waited for".
+// "the kernel in front of it on its stream": the words after "waited for".
 [[nodiscard]] Message wait_words(const Trace& trace, const Wait& wait);
 
 // Threads: one thread at a time.
@@ -53,27 +56,31 @@ class WaitFinder {
   WaitFinder(const WaitFinder&) = delete;
   WaitFinder& operator=(const WaitFinder&) = delete;
 
-  // What the event waited for: an operation of a GPU, a CUDA call, a call into the C library, a wait for Python's lock. None where it is
-  // something else, or nothing is known. O(tracks · log n), and O(events) of the stretch of its thread that it is about: the gap of the GPU, or
+  // What the event waited for: an operation of a GPU, a CUDA call, a call into the C library, or a wait for Python's lock. Returns nothing if the event
+  // is something else, or if nothing is known. O(tracks · log n), plus O(events) of the stretch of its thread that is examined: the gap of the GPU, or
   // at most a second.
   [[nodiscard]] std::optional<Wait> before(EventRef event);
 
-  // The same of what that waited for, and so on: at most `most` hops, the nearest first, each event once. Each begins before the one before it
-  // ends.
+  // What the event waited for, what that waited for, and so on: at most `most` hops, the nearest first, each event once. Each starts before the
+  // previous one ends.
   [[nodiscard]] std::vector<Wait> chain(EventRef event, std::size_t most);
 
-  // How long the kernel of a collective waited for the last rank, whose kernel this is; none where it is of no collective, or came last
-  // itself. The first question about a stretch of time costs O(lanes · log n) and what its kernels take, and all questions together O(n log n), of
-  // however many ranks they are.
+  // The thread that ended a wait of another thread of its process for a lock or a condition, or a time in which it was blocked, by handing over to it.
+  // Nothing if that can't be told. The wait's time is that in which the other thread worked meanwhile. O(tracks of the process · log n).
+  [[nodiscard]] std::optional<Wait> hand_over(ThreadId thread, TimeRange wait);
+
+  // How long the kernel of a collective waited for the last rank, and the kernel of that rank. Returns nothing if the kernel belongs to no collective,
+  // or came last itself. The first question about a stretch of time costs O(lanes · log n) plus its kernels; all questions together cost O(n log n),
+  // whatever the number of ranks.
   struct CollectiveWait {
     EventRef last;
     Nanoseconds waited = 0;
   };
   [[nodiscard]] std::optional<CollectiveWait> collective_wait(EventRef kernel);
-  // Visits all kernels of collectives that waited, those of a lane in order. Ends early when asked to stop. O(n log n) of the kernels of the trace; unlike
-  // answers to single questions, nothing is kept.
+  // Visits all kernels of collectives that waited, those of a lane in order. Ends early when asked to stop. O(n log n) of the kernels of the trace;
+  // unlike answers to single questions, nothing is kept.
   void for_each_collective_wait(const std::function<void(EventRef kernel, const CollectiveWait&)>& visit, const std::stop_token& stop = {});
-  // Whether kernels of this name are a communication library's. O(1).
+  // True if kernels of this name belong to a communication library. O(1).
   [[nodiscard]] bool communicates(NameId kernel);
 
  private:

@@ -1,25 +1,27 @@
-// Turns frames of a recording into a trace: the one path for a finished file, a cut one and a live recording.
+// Turns frames of a recording into a trace: the same code for a finished file, a cut file and a live recording.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "model/file/frame_codec.h"
+#include "model/file/open_range.h"
 #include "model/file/result.h"
 #include "model/trace/compact/lane_frames.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope {
 
-// What it takes to read a frame, in the terms of limits.h.
+// The cost of reading a frame, in the terms of limits.h.
 struct FrameCost {
-  std::uint64_t unpacked = 0;  // bytes of its payload once decompressed; 0 of one that is skipped
+  std::uint64_t unpacked = 0;  // bytes of its payload once decompressed; 0 for a frame that is skipped
   std::uint64_t entries = 0;   // texts and messages within its message
   std::uint64_t memory = 0;    // bytes that its message takes
 };
-// What is known of that before the frame is decoded: `unpacked`.
+// What is known of the cost before the frame is decoded: `unpacked`.
 [[nodiscard]] FrameCost cost_to_decode(const FrameHeader& header) noexcept;
 
 // A frame with its payload decompressed and parsed: the part of ingest that needs no order, and so may run on any thread.
@@ -30,7 +32,7 @@ class DecodedFrame {
   DecodedFrame& operator=(DecodedFrame&&) noexcept;
   ~DecodedFrame();
   [[nodiscard]] FrameCost cost() const noexcept;
-  // Whether it is a chunk of counters, which are no events of lanes.
+  // True if it is a chunk of counters, which are not events of lanes.
   [[nodiscard]] bool holds_counter_samples() const noexcept;
 
  private:
@@ -50,10 +52,13 @@ class FrameIngest {
   FrameIngest(const FrameIngest&) = delete;
   FrameIngest& operator=(const FrameIngest&) = delete;
 
-  // Adds what one frame says. A payload that does not parse, is beyond the limits of a frame (limits.h), or whose columns disagree, is
-  // skipped whole and counted in malformed(). Unknown frame types are skipped.
+  // Adds the contents of one frame. A payload that does not parse, exceeds the limits of a frame (limits.h), or whose columns disagree, is skipped as a
+  // whole and counted in malformed(). Frames of types that this version does not know are skipped and counted, too: skipped_text().
   void add(const FrameView& frame);
   void add(const DecodedFrame& frame);
+
+  // Replaces ranges that are open (TraceBuilder::set_open()). Requires: the frames that were made before they were told are added.
+  void set_open(std::span<const OpenRange> ranges);
 
   // Of a compacted file: its tracks by their positions there, as far as they are known; the trace's name for one of the file's; and the
   // events of a lane segment as the trace has them, none where the file has no such track. Any thread may call these once all tables are
@@ -63,9 +68,11 @@ class FrameIngest {
   [[nodiscard]] std::optional<std::vector<Event>> events_of(LaneSegmentEvents segment) const;
 
   [[nodiscard]] std::uint64_t malformed() const noexcept;
-  // Whether the file was made from one that was cut off; the trace's condition says so.
+  // What was skipped, for readers of the trace: malformed_frames(), and how many frames are of unknown types; empty if none was.
+  [[nodiscard]] std::string skipped_text() const;
+  // True if the file was made from one that was cut off; the trace's condition says so.
   [[nodiscard]] bool source_was_cut() const noexcept;
-  // Bytes that the trace and the dictionaries of its sources take so far, about; more for names that are long to demangle. O(1).
+  // Bytes that the trace and the dictionaries of its sources take so far, approximately; more for names that are long when demangled. O(1).
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
   // Events of lanes so far. O(1).
   [[nodiscard]] std::uint64_t event_count() const noexcept;

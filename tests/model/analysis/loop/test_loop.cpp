@@ -1,6 +1,7 @@
-// Which time is the program's loop, and what belongs to it.
-#include "../../../model/analysis/loop/iterations.h"
+// Which time is the program's loop, and what belongs to the loop.
 #include "answers.h"
+#include "loop/iterations.h"
+#include "loop/loop_work.h"
 #include "model/analysis/diff/trace_diff.h"
 #include "model/analysis/loop/loop.h"
 #include "scenario.h"
@@ -19,8 +20,8 @@ namespace {
 constexpr std::uint32_t kXlaDomain = 5;
 constexpr const char* kStep = "XlaModule:#prefix=jit(step)/jit(main),hlo_module=jit_step,program_id=12#";
 
-// A program of JAX: 4 s of compilation, which runs candidates of kernels now and then, and steps of 10 ms, each an execution of the module
-// jit_step (1 ms on the CPU, 4 ms on the GPU), with small modules in front of it. Step `slow` takes 30 ms. Returns when the steps begin.
+// A program of JAX: 4 s of compilation, which now and then runs candidates of kernels, and steps of 10 ms, each an execution of the module jit_step (1 ms on
+// the CPU, 4 ms on the GPU), after some small modules. Step `slow` takes 30 ms. Returns when the steps start.
 Nanoseconds compile_and_step(Scenario& program, int steps, int slow = -1) {
   program.builder()->set_domain(program.process(), kXlaDomain, "TSL");
   const auto range = [&](const std::string& name, Nanoseconds begin, Nanoseconds end, std::uint32_t depth = 0) {
@@ -47,10 +48,10 @@ Nanoseconds compile_and_step(Scenario& program, int steps, int slow = -1) {
   return begin;
 }
 
-// What XLA's autotuner measures: 30 executions of modules of one multiplication each, of 0.6 ms, on a thread of the process.
+// The measurements of XLA's autotuner: 30 executions of modules with one multiplication each, of 0.6 ms, on a thread of the process.
 enum class Autotuned : std::uint8_t {
-  kWithinMeasurement,  // ranges say so: "XlaCompileBackend" of the thread that compiles
-  kUnmarked,           // nothing says so
+  kWithinMeasurement,  // ranges show it: "XlaCompileBackend" of the thread that compiles
+  kUnmarked,           // nothing shows it
 };
 void autotune(Scenario& program, Autotuned how) {
   if (how == Autotuned::kWithinMeasurement)
@@ -72,7 +73,7 @@ TEST_CASE("what a compiler measures is not taken for the program's loop") {
   Scenario program;
   program.builder()->set_domain(program.process(), kXlaDomain, "TSL");
   autotune(program, how);
-  // 40 executions of 0.1 ms, which enqueue 3 ms of work each: less time on the CPU than what was measured.
+  // 40 executions of 0.1 ms that enqueue 3 ms of work each: less CPU time than the measurements.
   for (int step = 0; step < 40; ++step) {
     const Nanoseconds t = (4'000 + 9 * step) * kMillisecond;
     program.range(kStep, t, t + 100 * kMicrosecond, 0, kXlaDomain);
@@ -97,8 +98,20 @@ TEST_CASE("executions without GPU work are told from those of the compiler by it
   Families families(*trace);
   CHECK(Loop(*trace, families).iterations() == 39);
   const std::vector<IterationSeries> measured = find_iterations(*trace, families, "XlaModule:#prefix=,hlo_module=gemm_fusion_dot.40,program_id=100#");
-  REQUIRE(measured.size() == 1);  // where they are asked for
+  REQUIRE(measured.size() == 1);  // only if they are asked for
   CHECK(measured.front().ranges.size() == 30);
+}
+
+TEST_CASE("a program without a GPU has a loop, too") {
+  Scenario program;
+  constexpr int kSteps = 20;
+  for (int step = 0; step < kSteps; ++step) program.range("tick", step * kMillisecond, (step + 1) * kMillisecond);
+  const auto trace = program.trace();
+  const auto loops = loop_times(*trace);
+  REQUIRE(loops.size() == 1);
+  CHECK(loops.begin()->second.name == "tick");
+  CHECK(loops.begin()->second.iterations == kSteps);
+  CHECK(loops.begin()->second.time == TimeRange{0, kSteps * kMillisecond});
 }
 
 TEST_CASE("where compilation comes first, the executions of the module that takes most time are the iterations") {
@@ -157,7 +170,7 @@ TEST_CASE("what was enqueued before the loop is not the loop's, though GPUs do i
   program.range("setup", 0, ms(1));
   for (int i = 0; i < 20; ++i)  // 200 ms of copies
     program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1 << 28, i * 10'000, i * 10'000 + 5'000, ms(1 + 10 * i), ms(11 + 10 * i));
-  for (int step = 0; step < 40; ++step) {  // and behind them 80 ms of kernels, for which the last step waits
+  for (int step = 0; step < 40; ++step) {  // then 80 ms of kernels, for which the last step waits
     const Nanoseconds t = ms(1 + step);
     program.range("step " + std::to_string(step), t, step == 39 ? ms(281) : t + ms(1));
     program.kernel("k", t, t + 5'000, ms(201 + 2 * step), ms(203 + 2 * step));
@@ -165,4 +178,38 @@ TEST_CASE("what was enqueued before the loop is not the loop's, though GPUs do i
   program.call("cudaDeviceSynchronize", ms(40) + 10'000, ms(281));
   CHECK(answer(*program.trace(), "no_overlap").findings.empty());
   CHECK_THAT(answer(*program.trace(), "gpu_bubbles").summary, contains_text("80.0 ms in the loop"));
+}
+
+// For each snapshot of a recording the loop is looked for, which must not read all calls each time.
+TEST_CASE("the edges of a loop are found without an index of all calls, and are the same as with one") {
+  test::Scenario program;
+  Nanoseconds t = 0, gpu = 0;
+  const auto step = [&](const std::string& name) {
+    const Nanoseconds begin = t;
+    for (int i = 0; i < 200; ++i) {  // the GPU lags behind more and more
+      gpu = std::max(gpu, t + 20'000);
+      program.kernel("k", t, t + 5'000, gpu, gpu + 12'000);
+      gpu += 12'000;
+      t += 10'000;
+    }
+    if (!name.empty()) program.range(name, begin, t);
+    t += 1'000;
+  };
+  step("");  // before the loop
+  for (int i = 0; i < 20; ++i) step("step " + std::to_string(i));
+  step("");  // behind it
+  const auto trace = program.trace();
+  const analysis::RuleContext without{.trace = *trace}, with{.trace = *trace};
+  static_cast<void>(with.launch_index->of(*trace));
+  const analysis::LoopWork few(without), all(with);
+  CHECK_FALSE(without.launch_index->is_made());
+  CHECK(few.loop().iterations() == 20);
+  CHECK(few.of_process(0) == all.of_process(0));
+  CHECK(few.of_gpu(0, trace->extent()) == all.of_gpu(0, trace->extent()));
+  const LaneId kernels = trace->tracks()[trace->tracks_of(0, TrackKind::kKernels).front()].lanes.front();
+  for (EventIndex i = 0; i < 4'400; ++i) {
+    const EventRef kernel{kernels, i};
+    REQUIRE(few.has(kernel) == all.has(kernel));
+    REQUIRE(few.has(kernel) == (i >= 200 && i < 4'200));  // those that were enqueued in steps
+  }
 }

@@ -45,7 +45,7 @@ std::shared_ptr<const Trace> recorded(const std::string& name) {
   return *trace;
 }
 
-// Of how many of these operations the chain contains the words.
+// For how many of these operations the chain contains the words, and how many operations there are.
 std::pair<std::size_t, std::size_t> with(const Trace& trace, TrackKind kind, std::string_view words) {
   WaitFinder finder(trace);
   std::size_t found = 0, all = 0;
@@ -69,6 +69,14 @@ TEST_CASE("work that was enqueued in time waits for the work in front of it, and
   WaitFinder finder(*trace);
   CHECK(told(*trace, finder.chain(find(*trace, TrackKind::kKernels, "second"), 10)) == "stream first < enqueued cudaLaunchKernel < code prepare");
   CHECK(told(*trace, finder.chain(find(*trace, TrackKind::kKernels, "second"), 1)) == "stream first");
+}
+
+TEST_CASE("work that begins long after all that is recorded in front of it waited for something that is not") {
+  Scenario program;
+  program.kernel("first", 0, 5'000, 10'000, 2'000'000);
+  program.kernel("held", 5'000, 8'000, 7'000'000, 8'000'000);  // by a function of the host, for example, 5 ms after its stream was free
+  const auto trace = program.trace();
+  CHECK(WaitFinder(*trace).chain(find(*trace, TrackKind::kKernels, "held"), 10).empty());
 }
 
 TEST_CASE("work of another stream counts where the stream was made to wait for it") {
@@ -133,7 +141,7 @@ TEST_CASE("a wait for data leads to the thread that wrote it, and to what that d
 TEST_CASE("a call that enqueues nothing, or comes while the GPU works, is not said to have waited") {
   Scenario program;
   program.kernel("long", 0, 5'000, 10'000, 1'000'000);
-  program.call("cudaGetDevice", 900'000, 900'100);  // behind 0.9 ms of code
+  program.call("cudaGetDevice", 900'000, 900'100);  // after 0.9 ms of code
   program.kernel("in time", 950'000, 960'000, 1'000'000, 1'100'000);
   program.call("cudaGetLastError", 1'200'000, 1'200'100);
   program.kernel("too late", 1'500'000, 1'510'000, 1'512'000, 1'600'000);  // the GPU is idle since 1.1 ms
@@ -153,14 +161,14 @@ TEST_CASE("chains of recorded programs lead to what their sources make them wait
   const auto loader = recorded("cause_slow_loader");  // 30 steps, each of which loads a batch for 15 ms and copies it
   const auto [loaded, copies] = with(*loader, TrackKind::kMemory, "code load batch");
   CHECK(copies >= 30);
-  CHECK(loaded >= 29);  // all but, perhaps, the first
+  CHECK(loaded >= 29);  // all, except perhaps the first
 
-  const auto lock = recorded("cause_lock");  // 40 steps, each behind a mutex that another thread holds for 10 ms
+  const auto lock = recorded("cause_lock");  // 40 steps, each after a mutex that another thread holds for 10 ms
   const auto [locked, kernels] = with(*lock, TrackKind::kKernels, "call pthread_mutex_lock");
   CHECK(kernels >= 40);
   CHECK(locked >= 39);
 
-  const auto synchronized = recorded("cause_sync_each_launch");  // launch and wait, in turn
+  const auto synchronized = recorded("cause_sync_each_launch");  // launch and wait alternate
   CHECK(with(*synchronized, TrackKind::kCudaApi, "GPU work").first >= 10'000);
 }
 
@@ -215,7 +223,7 @@ TEST_CASE("a collective waits for the last rank, and that for what held it up; t
   REQUIRE(wait);
   CHECK(wait->waited == 10'090'000 - 100'000);
   CHECK(wait->last == of(second));
-  CHECK_FALSE(finder.collective_wait(of(second)));  // it came last
+  CHECK_FALSE(finder.collective_wait(of(second)));  // this rank came last
   CHECK_FALSE(finder.collective_wait(find(*trace, TrackKind::kKernels, "gemm")));
   CHECK(told(*trace, finder.chain(find(*trace, TrackKind::kKernels, "gemm"), 10)) ==
         "stream ncclDevKernel_AllReduce < late rank ncclDevKernel_AllReduce < enqueued cudaLaunchKernel < code slow data");
@@ -232,7 +240,7 @@ TEST_CASE("a send waits for no rank that came last, however its kernel's end agr
 }
 
 TEST_CASE("ranks of one machine ran together though its time of day was set between their recordings, and runs laid over each other did not") {
-  constexpr Nanoseconds kHour = 3'600'000'000'000, kLater = 2'000'000;  // the second recording began 2 ms later
+  constexpr Nanoseconds kHour = 3'600'000'000'000, kLater = 2'000'000;  // the second recording started 2 ms later
   const auto rank = [](std::uint32_t pid, Nanoseconds began, Nanoseconds epoch, Nanoseconds time_of_day) {
     Scenario program(pid);
     program.kernel("ncclDevKernel_AllReduce", began, began + 5'000, began + 10'000, 10'100'000 - (epoch - 1));
@@ -249,21 +257,21 @@ TEST_CASE("ranks of one machine ran together though its time of day was set betw
   };
   const auto wait = wait_of_first(kLater);
   REQUIRE(wait);
-  CHECK(wait->waited == 9'000'000);  // from 10 us and 9.01 ms on, to 10.1 ms, on the first one's clock
+  CHECK(wait->waited == 9'000'000);  // from 10 us and 9.01 ms to 10.1 ms, on the first recording's clock
 
-  // In another hour of that machine.
+  // The same in another hour of that machine.
   const auto over = [&] {
     auto builder = Scenario(4);
     builder.kernel("ncclDevKernel_AllReduce", 9'000'000, 9'005'000, 9'010'000, 10'100'000);
     builder.builder()->provenance().boot_id = "a boot";
     builder.builder()->provenance().monotonic_epoch = 1 + kHour;
-    builder.builder()->provenance().utc_epoch = kHour;  // its time of day was set back by an hour meanwhile
+    builder.builder()->provenance().utc_epoch = kHour;  // its time of day was set back by an hour in between
     return builder.trace();
   }();
   const auto laid_over = combine_traces(std::vector<TraceSource>{{first, "run 0", 0, {}}, {over, "run 1", 0, {}}});
   CHECK_FALSE(WaitFinder(*laid_over).collective_wait(find(*laid_over, TrackKind::kKernels, "nccl")));
 
-  // A rank of another machine whose clock was set by collectives is of the first one's run, whatever its time of day, and not of the run beside it.
+  // A rank on another machine whose clock was set by collectives belongs to the first one's run, whatever its time of day, and not to the run beside it.
   TraceSource elsewhere{[&] {
                           Scenario program(5);
                           program.kernel("ncclDevKernel_AllReduce", 8'000'000, 8'005'000, 8'050'000, 10'100'000);
@@ -278,12 +286,12 @@ TEST_CASE("ranks of one machine ran together though its time of day was set betw
   const auto three = combine_traces(std::vector<TraceSource>{{first, "rank0", 0, {}}, {over, "run 1", 0, {}}, elsewhere});
   const auto wait_for_elsewhere = WaitFinder(*three).collective_wait(find(*three, TrackKind::kKernels, "nccl"));
   REQUIRE(wait_for_elsewhere);
-  CHECK(wait_for_elsewhere->waited == 8'040'000);  // for rank 9, which began at 8.05 ms, and not for the run beside, whose kernel began after it
+  CHECK(wait_for_elsewhere->waited == 8'040'000);  // for rank 9, which started at 8.05 ms, and not for the other run, whose kernel started after it
 }
 
 namespace {
 
-// As it is defined: all kernels of the name, of other ranks of the same run.
+// By the definition: all kernels with the name, of other ranks of the same run.
 std::optional<WaitFinder::CollectiveWait> wait_by_all_kernels(const Trace& trace, EventRef kernel, const std::map<ProcessId, int>& runs) {
   constexpr Nanoseconds kEndsDiffer = 50'000;
   const auto length = [&](EventRef event) { return trace.lane(event.lane).duration(event.index); };
@@ -313,7 +321,7 @@ TEST_CASE("waits for collectives are those that a look at all kernels of all ran
   std::mt19937 random(seed);
   const auto up_to = [&random](Nanoseconds most) { return static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(most + 1)); };
   const char* const kNames[] = {"ncclDevKernel_AllReduce", "ncclDevKernel_AllGather", "gemm"};
-  // Two runs, laid over each other, of some processes with one or two GPUs and streams, on which collectives end near each other, or not.
+  // Two runs, laid over each other, with some processes that have one or two GPUs and streams; collectives on these end close to each other, or do not.
   std::vector<TraceSource> runs;
   for (const int run : {0, 1}) {
     const auto builder = std::make_shared<TraceBuilder>();

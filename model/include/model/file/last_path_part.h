@@ -5,7 +5,7 @@
 
 namespace lanescope {
 
-// "train.py" of "/home/user/train.py"; "" where the path ends with a slash.
+// Returns "train.py" for "/home/user/train.py"; "" if the path ends with a slash.
 [[nodiscard]] constexpr std::string_view last_path_part(std::string_view path) noexcept { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace lanescope

@@ -1,10 +1,10 @@
-// Changes of means: chance is called a change no more often than is said, whatever its shape, and the interval holds what is true.
+// Changes of means: chance is reported as a change no more often than promised, whatever its shape, and the interval holds the true value.
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <random>
 
-#include "../../../model/analysis/diff/mean_change.h"
+#include "diff/mean_change.h"
 #include "equal_runs.h"
 #include "model/analysis/diff/trace_diff.h"
 #include "support/catch.h"
@@ -16,14 +16,14 @@ using lanescope::test::Noise;
 
 namespace {
 
-// The most of `tries` that happen with the given probability, but for one case in about ten thousand.
+// An upper bound for how many of `tries` happen with the given probability; it is exceeded in about one case in ten thousand.
 std::size_t at_most(double probability, std::size_t tries) {
   const double expected = probability * static_cast<double>(tries);
   return static_cast<std::size_t>(std::ceil(expected + 4 * std::sqrt(expected) + 1));
 }
 
-// By definition: the lag whose products of distances from the mean have the greatest sum, where that is half of their squares or more, and
-// beyond chance.
+// By definition: the lag at which the products of distances from the mean have the greatest sum, if that sum is at least half of their squares and beyond
+// chance.
 std::size_t period_by_brute_force(const std::vector<double>& series) {
   const auto samples = static_cast<double>(series.size());
   const double mean = std::accumulate(series.begin(), series.end(), 0.0) / samples;
@@ -57,11 +57,11 @@ TEST_CASE("what is slower at the beginning of a series is its transient, as far 
   };
   CHECK(transient_of(series({})) == 0);
   CHECK(transient_of(series({1.4, 1.3})) == 2);
-  CHECK(transient_of(series({2.0, 1.3, 1.3})) == 3);   // which the first one would hide
-  CHECK(transient_of(series({1.4, 1.3}, 1.35)) == 0);  // it comes again
+  CHECK(transient_of(series({2.0, 1.3, 1.3})) == 3);   // the first value would hide it
+  CHECK(transient_of(series({1.4, 1.3}, 1.35)) == 0);  // the value comes again
   CHECK(transient_of(series({1, 1.4, 1.3})) == 0);
-  CHECK(transient_of(series(std::vector<double>(20, 1.3))) == 0);  // a third of all is a speed
-  CHECK(transient_of(std::vector<double>{9, 1, 1, 1, 1}) == 0);    // of five, none can be spared
+  CHECK(transient_of(series(std::vector<double>(20, 1.3))) == 0);  // a third of all samples is a speed of its own
+  CHECK(transient_of(std::vector<double>{9, 1, 1, 1, 1}) == 0);    // none of five samples can be spared
   CHECK(transient_of(std::vector<double>{9, 1, 1, 1, 1, 1}) == 1);
   CHECK(transient_of(std::vector<double>{}) == 0);
 }
@@ -152,7 +152,7 @@ TEST_CASE("the interval holds the true change, and excludes zero just where it i
   }
   INFO(change << " % of " << samples << " samples");
   CHECK(missed <= at_most(kLevel, kPairs));
-  if (std::abs(change) >= 30) CHECK(found >= kPairs * (samples > 5 ? 99 : 50) / 100);  // five say little of how alike they are
+  if (std::abs(change) >= 30) CHECK(found >= kPairs * (samples > 5 ? 99 : 50) / 100);  // five samples say little about their spread
 }
 
 TEST_CASE("what each so many steps do hides no change of the others, and is none where runs end elsewhere in a period") {
@@ -173,7 +173,7 @@ TEST_CASE("what each so many steps do hides no change of the others, and is none
   }
   INFO("each " << period << "th of " << first << " and " << second);
   CHECK(alarms <= at_most(0.01, kPairs));
-  CHECK(found == kPairs);  // 1.2 more in each step, sixty times its standard error
+  CHECK(found == kPairs);  // 1.2 more in each step: sixty times its standard error
 }
 
 TEST_CASE("a few steps of a program that does more in each so many differ from many of it by chance alone") {
@@ -221,7 +221,7 @@ TEST_CASE("a few steps without what is rare and irregular differ from many with 
 
 namespace {
 
-// Steps of a program that goes over between two speeds by chance, and keeps each for so many steps on average.
+// Steps of a program that switches between two speeds by chance, and keeps each for a given mean number of steps.
 struct TwoSpeeds {
   double fast = 50, slow = 50;  // steps on average
   double slower = 0.2;
@@ -238,7 +238,7 @@ std::vector<double> steps_of(const TwoSpeeds& program, std::size_t count, std::m
   }
   return series;
 }
-// Whether it has each of the speeds for three steps or more, one behind the other.
+// True if each of the two speeds occurs in three or more consecutive steps.
 bool shows_both(const TwoSpeeds& program, const std::vector<double>& series) {
   std::size_t most_fast = 0, most_slow = 0, fast = 0, slow = 0;
   for (const double step : series) {
@@ -263,7 +263,7 @@ TEST_CASE("steps of one of two speeds differ by chance alone from those of a run
   std::size_t alarms = 0;
   for (std::size_t pair = 0; pair < kPairs; ++pair) {
     const std::vector<double> a = steps_of(program, static_cast<std::size_t>(few), random), b = steps_of(program, static_cast<std::size_t>(many), random);
-    if (!shows_both(program, a) && !shows_both(program, b)) continue;  // then nothing tells that there are two
+    if (!shows_both(program, a) && !shows_both(program, b)) continue;  // then nothing shows that there are two speeds
     alarms += MeanChange::of_samples(a, b).probability() <= 0.005;
   }
   INFO(program.fast << " and " << program.slow << " steps, of " << few << " and " << many);
@@ -275,7 +275,7 @@ TEST_CASE("steps of one speed are not taken for two, and changes of them are fou
   struct Power {
     std::size_t few, many;
     double noise, change;
-    double least;  // of pairs, in which it is to be found
+    double least;  // share of pairs in which the change must be found
   };
   const Power power = GENERATE(Power{10, 10, 0.02, 1.1, 0.98}, Power{20, 20, 0.05, 1.1, 0.93}, Power{20, 20, 0.02, 1.05, 0.98}, Power{10, 250, 0.05, 1.3, 0.98},
                                Power{50, 50, 0.05, 1.1, 0.99}, Power{200, 200, 0.05, 1.03, 0.9});
@@ -308,7 +308,7 @@ TEST_CASE("of a program of two speeds, a change of both is found where it keeps 
 TEST_CASE("what goes over to another speed at the same step of both runs is no noise") {
   std::mt19937_64 random(71);
   std::normal_distribution<double> noise(1, 0.02);
-  std::vector<double> a, b;  // inputs of two lengths, in one order; the second run is 5 % slower
+  std::vector<double> a, b;  // inputs of two lengths, in the same order; the second run is 5 % slower
   for (std::size_t i = 0; i < 60; ++i) {
     const double length = i < 25 ? 1 : 2;
     a.push_back(length * noise(random));
@@ -324,7 +324,7 @@ TEST_CASE("a change is found beside what fewer than six times happens, and the i
   };
   const auto [period, first, second] = GENERATE(Shape{10, 50, 50}, Shape{20, 50, 50}, Shape{20, 100, 100}, Shape{30, 100, 105}, Shape{50, 100, 100},
                                                 Shape{90, 100, 100}, Shape{7, 25, 500}, Shape{10, 500, 25}, Shape{20, 60, 500}, Shape{50, 60, 500});
-  const std::size_t late = GENERATE(0, 3);  // steps by which the second begins later in the period, as where more of it was warm-up
+  const std::size_t late = GENERATE(0, 3);  // the second run starts this many steps later in the period, for example because more of it was warm-up
   std::mt19937_64 random(59);
   std::normal_distribution<double> noise(1, 0.02);
   const auto steps = [&](std::size_t count, std::size_t phase, double step) {
@@ -363,7 +363,7 @@ TEST_CASE("what each tenth step leaves to the next hides no change, though the f
     found += MeanChange::of_samples(steps(6), steps(6.3)).probability() <= 0.001;
   }
   CHECK(alarms <= at_most(0.01, kPairs));
-  CHECK(found == kPairs);  // 0.3 more in each step, 17 times its standard error
+  CHECK(found == kPairs);  // 0.3 more in each step: 17 times its standard error
 }
 
 TEST_CASE("what is alike in the same steps of both runs is no noise, and what is alike by chance is") {
@@ -385,11 +385,11 @@ TEST_CASE("what is alike in the same steps of both runs is no noise, and what is
   }
   CHECK(alarms <= at_most(0.01, kPairs));
   CHECK(alone <= at_most(0.01, kPairs));
-  CHECK(found > kPairs * 9 / 10);  // 3 % of steps that differ by 40 % from each other, of the same length in both
+  CHECK(found > kPairs * 9 / 10);  // a change of 3 % among steps that differ by 40 % from each other, with the same lengths in both runs
 }
 
 TEST_CASE("the period of a series is the one that brute force finds, however few of its samples are not zero") {
-  const int zeros = GENERATE(0, 30, 49, 51, 70, 90, 99);  // percent
+  const int zeros = GENERATE(0, 30, 49, 51, 70, 90, 99);  // percent of all samples
   const std::size_t samples = GENERATE(5, 6, 47, 100, 700);
   const double base = GENERATE(0.0, 1e6);
   std::mt19937_64 random(43);
@@ -478,7 +478,7 @@ TEST_CASE("of several runs a side, what differs from run to run is noise, and wh
     alone += says_change(*compare_traces(*runs[0], *runs[3]));
   }
   CHECK(alarms <= at_most(TraceDiff::kFalseAlarms, kPairs));
-  CHECK(alone > kPairs / 4);  // which is why several runs are taken
+  CHECK(alone > kPairs / 4);  // for this reason several runs are taken
 
   std::vector<std::shared_ptr<const Trace>> before, after;
   for (std::uint64_t run = 0; run < 4; ++run) {

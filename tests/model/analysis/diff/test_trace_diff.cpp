@@ -1,10 +1,10 @@
-// Comparison: what is said to have changed is what was changed, and noise is not.
+// Comparison of traces: what is reported as changed was changed, and noise is not reported.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
 
-#include "../../../model/analysis/diff/measurement.h"
+#include "diff/measurement.h"
 #include "model/analysis/diff/diff_limits.h"
 #include "model/analysis/diff/trace_diff.h"
 #include "model/trace/kernel_records.h"
@@ -24,13 +24,13 @@ struct Loop {
   int iterations = 60;
   Nanoseconds loading = 2 * kMillisecond;
   Nanoseconds kernel = kMillisecond;
-  double noise = 0.05;  // standard deviation of loading and kernel, of their length
+  double noise = 0.05;  // standard deviation of loading and of the kernel, relative to their length
   bool ranges = true;
-  Nanoseconds stray = 0;  // pauses between iterations, of up to 22 times this
-  int cold = 0;           // first iterations, which take three tenths longer
+  Nanoseconds stray = 0;  // pauses between iterations, up to 22 times this
+  int cold = 0;           // number of first iterations, which take 30 % longer
 };
 
-// A loop that loads, in a range of its own, and then runs one kernel.
+// A loop that loads, inside a range of its own, and then runs one kernel.
 std::shared_ptr<const Trace> trace_of(const Loop& loop) {
   std::mt19937 random(loop.seed);
   std::normal_distribution<double> noise(1, loop.noise);
@@ -78,7 +78,7 @@ TEST_CASE("the ranges that iterations are have no verdict beside that on their d
 TEST_CASE("a few slower iterations at the beginning of both sides warm up, and are no second speed of the program") {
   const unsigned seed = GENERATE(range(1u, 6u));
   const bool ranges = GENERATE(true, false);
-  const int cold = ranges ? 2 : 3;  // from kernel to kernel, the last one is half of it
+  const int cold = ranges ? 2 : 3;  // from kernel to kernel; the last iteration is half of it
   const Loop before{.seed = 2 * seed, .noise = 0.02, .ranges = ranges, .cold = cold + 1};
   const Loop faster{.seed = 2 * seed + 1, .loading = 1'700'000, .kernel = 850'000, .noise = 0.02, .ranges = ranges, .cold = cold};
   const TraceDiff diff = compare(before, faster);
@@ -95,7 +95,7 @@ TEST_CASE("a few slower iterations at the beginning of both sides warm up, and a
   const TraceDiff equal = compare(before, {.seed = 2 * seed + 1, .noise = 0.02, .ranges = ranges, .cold = cold});
   CHECK(item(equal, DiffKind::kDuration, "Iteration").verdict == DiffVerdict::kSame);
 
-  // On one side alone it is a difference; and who says how many to skip is not told better.
+  // A slow start on one side only is a difference. If the user says how many iterations to skip, that number is used.
   CHECK(compare(before, {.seed = 2 * seed + 1, .noise = 0.02, .ranges = ranges}).first_skipped == 0);
   DiffOptions options;
   options.skip = 0;
@@ -123,7 +123,7 @@ TEST_CASE("two runs of the same program differ by noise only") {
     }
   }
   INFO(changes << " of " << items);
-  CHECK(changes <= items * 3 / 100);  // one in a hundred is what the interval allows
+  CHECK(changes <= items * 3 / 100);  // the interval allows one in a hundred
 }
 
 TEST_CASE("what was changed is found, with its size, and nothing else") {
@@ -138,14 +138,14 @@ TEST_CASE("what was changed is found, with its size, and nothing else") {
   CHECK(kernel.first.per_iteration == Approx(1e6).epsilon(0.02));
   CHECK(item(diff, DiffKind::kGpuBusy, "GPU busy").verdict == DiffVerdict::kMore);
   CHECK(item(diff, DiffKind::kRange, "load").verdict == DiffVerdict::kSame);
-  const DiffItem& reading = item(diff, DiffKind::kGpuIdle, "Waiting for input or output");  // which the first iteration has none of
+  const DiffItem& reading = item(diff, DiffKind::kGpuIdle, "Waiting for input or output");  // the first iteration has none of it
   CHECK((reading.verdict == DiffVerdict::kSame || reading.is_too_noisy()));
 }
 
 TEST_CASE("what noise may hide is not called the same, and a limit that it may break can't be told") {
   const TraceDiff noisy = compare({.seed = 1, .iterations = 6, .noise = 0.5}, {.seed = 2, .iterations = 6, .noise = 0.5});
   const DiffItem& kernel = item(noisy, DiffKind::kKernel, "train(float*)");
-  REQUIRE(kernel.change_low < -20);  // six samples of 50 % noise
+  REQUIRE(kernel.change_low < -20);  // six samples with 50 % noise
   CHECK(kernel.verdict == DiffVerdict::kUnsure);
   CHECK(kernel.is_too_noisy());
   const DiffItem& busy = item(noisy, DiffKind::kGpuBusy, "GPU busy");
@@ -179,12 +179,12 @@ TEST_CASE("too few iterations can't be told from noise, and say so") {
   CHECK(item(diff, DiffKind::kKernel, "train(float*)").verdict == DiffVerdict::kUnsure);
   const DiffItem& busy = item(diff, DiffKind::kGpuBusy, "GPU busy");
   CHECK(busy.change > 50);
-  CHECK(judge(*parse_diff_limit("5%"), busy) == LimitVerdict::kUnsure);  // as where noise may hide a change: a failure is what is beyond noise
+  CHECK(judge(*parse_diff_limit("5%"), busy) == LimitVerdict::kUnsure);  // as if noise may hide a change: a limit fails only for what exceeds noise
   CHECK(judge(*parse_diff_limit("5000%"), busy) == LimitVerdict::kKept);
   const TraceDiff whole = compare({.seed = 1, .iterations = 3, .ranges = false}, {.seed = 2, .iterations = 3, .kernel = 4 * kMillisecond, .ranges = false});
   REQUIRE(!whole.by_iteration());
   CHECK(whole.items.front().change > 5);
-  CHECK(judge(*parse_diff_limit("5%"), whole.items.front()) == LimitVerdict::kUnsure);  // measured once a side
+  CHECK(judge(*parse_diff_limit("5%"), whole.items.front()) == LimitVerdict::kUnsure);  // measured once on each side
 }
 
 TEST_CASE("what is in one trace only says so") {
@@ -197,7 +197,7 @@ TEST_CASE("what is in one trace only says so") {
 }
 
 TEST_CASE("which work repeats does not depend on the order in which names were recorded") {
-  constexpr int kNames = 100, kTimes = 10;  // more than are tried, each as often
+  constexpr int kNames = 100, kTimes = 10;  // more names than are tried, and each is equally frequent
   const auto name = [](int i) { return "kernel" + std::to_string(100 + i); };
   const auto recorded = [&](bool from_the_last) {
     Scenario scenario;
@@ -229,7 +229,7 @@ TEST_CASE("where no range marks iterations, a kernel that comes at regular times
 }
 
 TEST_CASE("where no range marks iterations, they take the time of the GPU, and the loading of a kernel belongs to none") {
-  const auto ahead = [](int iterations) {  // launches each 10 us, of kernels of 500 us; the first takes 600 ms
+  const auto ahead = [](int iterations) {  // a launch every 10 us, of kernels of 500 us; the first launch takes 600 ms
     Scenario program;
     constexpr Nanoseconds kLoaded = 600 * kMillisecond;
     for (int i = 0; i < iterations; ++i) {
@@ -250,7 +250,7 @@ TEST_CASE("where no range marks iterations, they take the time of the GPU, and t
 }
 
 TEST_CASE("of an even number of iterations, those that warm up are told by the time midway between the two in the middle") {
-  Scenario program;  // 10 and 20 ms in the middle: 15, and from 22.5 on a first one warms up
+  Scenario program;  // 10 and 20 ms in the middle: 15; from 22.5 on the first iteration warms up
   Nanoseconds begin = 0;
   for (const Nanoseconds length : {26, 20, 10, 20, 10, 20, 10, 10}) {
     program.range("step_" + std::to_string(begin), begin, begin + length * kMillisecond);
@@ -309,7 +309,7 @@ TEST_CASE("a range that is not there is an error that names the trace") {
 TEST_CASE("work belongs to the iteration that enqueued it, however late the GPU comes to it") {
   const auto loop = [](Nanoseconds kernel) {
     Scenario program;
-    Nanoseconds gpu = 1'000'000;  // long after all has been enqueued
+    Nanoseconds gpu = 1'000'000;  // long after all work was enqueued
     for (int i = 0; i < 20; ++i) {
       program.range("step_" + std::to_string(i), i * 1'000, i * 1'000 + 900);
       program.kernel("work()", i * 1'000 + 10, i * 1'000 + 400, gpu, gpu + kernel);
@@ -330,7 +330,7 @@ TEST_CASE("work belongs to the iteration that enqueued it, however late the GPU 
 
 namespace {
 
-// A process with steps of 1 ms, one kernel each; the steps are called by their numbers, from `first_step` on.
+// A process with steps of 1 ms, with one kernel each; the steps are named by their numbers, from `first_step` on.
 void add_rank(const std::shared_ptr<TraceBuilder>& builder, std::uint32_t pid, int first_step, int end_step, Nanoseconds begin) {
   Scenario rank(builder, pid);
   rank.on_gpu(pid % 100);
@@ -385,7 +385,7 @@ TEST_CASE("of very many kernels, those whose times differ most are told from noi
     std::vector<Event> events;
     for (Nanoseconds t = 0; t < 4'000'000'000; t += 1'000'000'000)
       for (std::size_t i = 0; i < kNames; ++i) {
-        // Of the smallest ones, some take as long as before.
+        // Some of the smallest kernels take as long as before.
         const Nanoseconds more = i == 17 ? of_one : i < kMore / 5 ? 0 : i < kMore ? longer / 2 : longer;
         events.push_back({t + static_cast<Nanoseconds>(i) * 40'000, 1'000 + more, names[i], 0, 0});
       }
@@ -397,12 +397,12 @@ TEST_CASE("of very many kernels, those whose times differ most are told from noi
   REQUIRE_FALSE(diff->by_iteration());
   CHECK_FALSE(item(*diff, DiffKind::kKernel, "kernel17").was_left_out);
   CHECK_FALSE(std::isnan(item(*diff, DiffKind::kKernel, "kernel17").change_low));
-  CHECK(item(*diff, DiffKind::kKernel, "kernel18").verdict == DiffVerdict::kSame);  // of those that are not judged, and no different
+  CHECK(item(*diff, DiffKind::kKernel, "kernel18").verdict == DiffVerdict::kSame);  // among the kernels that are not judged, and unchanged
   CHECK(item(*diff, DiffKind::kKernel, "kernel" + std::to_string(kMore - 1)).verdict == DiffVerdict::kUnsure);
   CHECK(item(*diff, DiffKind::kKernel, "kernel" + std::to_string(kMore - 1)).was_left_out);
   std::size_t judged = 0, kernels = 0;
   for (const DiffItem& one : diff->items) {
-    const bool is_cause = one.kind == DiffKind::kGpuIdle && one.name != "GPU idle";  // why GPUs were idle is judged among the kernels
+    const bool is_cause = one.kind == DiffKind::kGpuIdle && one.name != "GPU idle";  // causes of idle time are judged together with kernels
     kernels += one.kind == DiffKind::kKernel ? 1 : 0;
     judged += (one.kind == DiffKind::kKernel || is_cause) && !std::isnan(one.change_low) ? 1 : 0;
   }
@@ -420,7 +420,7 @@ TEST_CASE("times are summed in each sample, in whatever order they come") {
   TimeBySample summed, in_order;
   std::vector<double> expected(kSamples);
   for (int i = 0; i < 20'000; ++i) {
-    const std::size_t sample = random() % kSamples / 2;  // none in the second half
+    const std::size_t sample = random() % kSamples / 2;  // the second half has none
     const double time = static_cast<double>(random() % 1'000);
     expected[sample] += time;
     summed.add(sample, time);

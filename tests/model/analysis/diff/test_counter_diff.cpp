@@ -25,7 +25,7 @@ CounterChange find(const std::vector<CounterChange>& changes, std::string_view w
 }  // namespace
 
 TEST_CASE("counters of kernels are compared by name and shape, and few samples tell no change from noise") {
-  // Five launches of one kernel a side: 1.00 ms give or take 2 %, then half of that; DRAM as busy as before.
+  // Each side has five launches of one kernel: first 1.00 ms give or take 2 %, then half of that; DRAM is as busy as before.
   const std::vector<std::shared_ptr<const Trace>> before{measured_run(1, 5)}, after{measured_run(0.5, 5)}, once{measured_run(0.5, 1)},
       first{measured_run(1, 1)};
   const auto changes = compare_counters(before, after);
@@ -38,12 +38,12 @@ TEST_CASE("counters of kernels are compared by name and shape, and few samples t
   CHECK(duration.first_launches == 5);
   CHECK(find(changes, "DRAM throughput").verdict == DiffVerdict::kSame);
   CHECK(find(compare_counters(first, once), "Duration").verdict == DiffVerdict::kUnsure);
-  CHECK(compare_counters(before, std::vector{*load_trace(data_file("zoo_counts.trace"))}).empty());  // of other names
+  CHECK(compare_counters(before, std::vector{*load_trace(data_file("zoo_counts.trace"))}).empty());  // the kernels have other names
   CHECK(is_worth_a_look(duration));
   CHECK_FALSE(is_worth_a_look(find(changes, "DRAM throughput")));
   CHECK(is_worth_a_look(find(compare_counters(first, once), "Duration")));
   CHECK_FALSE(is_worth_a_look(find(compare_counters(first, std::vector{measured_run(0.98, 1)}), "Duration")));  // by 2 %
-  // Each names the launch of its side that was measured first.
+  // Each item names the launch of its side that was measured first.
   CHECK(duration.first_place.run == 0);
   CHECK(before[0]->event(duration.first_place.event).start == 0);
   CHECK(after[0]->event(duration.second_place.event).duration == 490'000);
@@ -71,7 +71,7 @@ TEST_CASE("limits on metrics of kernels have a direction, and noise exceeds none
       if (const LimitVerdict one = judge(*limit, change); one != LimitVerdict::kKept) worst = one;
     return worst;
   };
-  // Hits fell by a quarter, and the time by half.
+  // The hit rate fell by a quarter, and the time by half.
   CHECK(verdict("L2 hit rate=-20%", changes) == LimitVerdict::kExceeded);
   CHECK(verdict("l2 HIT rate = -20 %", changes) == LimitVerdict::kExceeded);
   CHECK(verdict("L2 hit rate=-30", changes) == LimitVerdict::kKept);
@@ -81,15 +81,15 @@ TEST_CASE("limits on metrics of kernels have a direction, and noise exceeds none
   CHECK(verdict("L2 hit rate=-0", changes) == LimitVerdict::kExceeded);
   CHECK(verdict("L2 hit rate=-0", back) == LimitVerdict::kKept);
   CHECK(verdict("L2 hit rate=-20%", once) == LimitVerdict::kUnsure);
-  CHECK(verdict("DRAM throughput=0", changes) == LimitVerdict::kKept);  // noise alone
+  CHECK(verdict("DRAM throughput=0", changes) == LimitVerdict::kKept);  // only noise
   CHECK(verdict("DRAM throughput=-0", changes) == LimitVerdict::kKept);
-  // From nothing to anything is more than any share; by too few launches it is not sure.
+  // A change from zero exceeds every share; with too few launches it is not certain.
   const std::vector<std::shared_ptr<const Trace>> no_hits{measured_run(1, 5, 0)};
   CHECK(verdict("L2 hit rate=50%", compare_counters(no_hits, after)) == LimitVerdict::kExceeded);
   CHECK(verdict("L2 hit rate=-50%", compare_counters(no_hits, after)) == LimitVerdict::kKept);
   CHECK(verdict("L2 hit rate=50%", compare_counters(no_hits, no_hits)) == LimitVerdict::kKept);
   CHECK(verdict("L2 hit rate=50%", compare_counters(std::vector{measured_run(1, 1, 0)}, std::vector{measured_run(1, 1, 60)})) == LimitVerdict::kUnsure);
-  // Without a name it is time.
+  // A limit without a name is one on time.
   CHECK(verdict("5%", changes) == LimitVerdict::kKept);
   CHECK(verdict("5%", back) == LimitVerdict::kExceeded);
   CHECK(verdict("5%", once) == LimitVerdict::kKept);

@@ -1,4 +1,4 @@
-// Rules of kernels' launch shapes: traces with one known fault each, and what the rule for it says.
+// Rules on kernels' launch shapes: traces with one known fault each, and what the rule for it reports.
 #include <cstdint>
 #include <string>
 
@@ -38,8 +38,8 @@ TEST_CASE("a grid of fewer blocks than multiprocessors costs what it leaves empt
   for (int i = 0; i < 10; ++i) {
     const Nanoseconds t = i * kMillisecond;
     program.shaped_kernel("reduce", shape(33), t, t + 400 * kMicrosecond);
-    program.shaped_kernel("other", shape(264), t + 300 * kMicrosecond, t + 500 * kMicrosecond, 8);               // 100 us of it beside the other
-    program.shaped_kernel("ncclDevKernel_AllReduce", shape(1), t + 500 * kMicrosecond, t + 900 * kMicrosecond);  // waits for others
+    program.shaped_kernel("other", shape(264), t + 300 * kMicrosecond, t + 500 * kMicrosecond, 8);               // 100 us of it at the same time as the other
+    program.shaped_kernel("ncclDevKernel_AllReduce", shape(1), t + 500 * kMicrosecond, t + 900 * kMicrosecond);  // waits for other work
     program.shaped_kernel("tiny", shape(2), t + 900 * kMicrosecond, t + 904 * kMicrosecond);
   }
   const RuleAnswer small = answer(*program.trace(), "small_grid");
@@ -85,11 +85,11 @@ TEST_CASE("the last wave of few costs the places that it leaves empty") {
     const Nanoseconds t = i * kMillisecond;
     program.shaped_kernel("two waves", shape(396), t, t + 200 * kMicrosecond);  // one and a half
     program.shaped_kernel("whole", shape(528), t + 200 * kMicrosecond, t + 400 * kMicrosecond);
-    program.shaped_kernel("many", shape(10 * 264 + 1), t + 400 * kMicrosecond, t + 900 * kMicrosecond);  // the last is one of eleven
+    program.shaped_kernel("many", shape(10 * 264 + 1), t + 400 * kMicrosecond, t + 900 * kMicrosecond);  // the last wave is one of eleven
   }
   const RuleAnswer tail = answer(*program.trace(), "tail_wave");
   REQUIRE(tail.findings.size() == 1);
-  CHECK(tail.findings[0].cost == 4 * 200 * kMicrosecond / 4);  // a quarter: half of the second of two
+  CHECK(tail.findings[0].cost == 4 * 200 * kMicrosecond / 4);  // a quarter: half of the second of two waves
   CHECK_THAT(tail.findings[0].title, contains_text("two waves runs in 1.5 waves"));
   CHECK_THAT(tail.findings[0].seen, contains_text("holds 264 blocks of it at once; behind 1 full wave a last one of 132 blocks"));
   CHECK(answer(*program.trace(), "tail_wave:waves=10").findings.size() == 2);
@@ -112,12 +112,12 @@ TEST_CASE("low occupancy is named with its limiter and what would lift it, and c
 
 TEST_CASE("what launch shapes cost is weighed by a recording's time without that in which counters were read, and by no less than that of kernels") {
   Scenario program;
-  // The last launch is as far behind as reading counters of the first took.
+  // Reading counters of the first launch took nearly as long as the time before the last launch, or twice that time.
   const Nanoseconds spent = GENERATE(9'998 * kMillisecond, 20'000 * kMillisecond);
   program.shaped_kernel("reduce", shape(33), 0, kMillisecond);
   program.shaped_kernel("two waves", shape(396), kMillisecond, 2 * kMillisecond);
   program.shaped_kernel("spilling", shape(2048, 128, 255), 10'000 * kMillisecond, 10'001 * kMillisecond);
-  CHECK(answer(*program.trace(), "small_grid").findings.empty());  // nobody read any
+  CHECK(answer(*program.trace(), "small_grid").findings.empty());  // no counters were read
   program.builder()->add(MeasuredLaunch{0, 1, KernelReplay::kKernel, 30, {}, spent, {}});
   CHECK(answer(*program.trace(), "small_grid:share=24").findings.size() == 1);  // 0.75 of 3 ms
   CHECK(answer(*program.trace(), "small_grid:share=26").findings.empty());
@@ -129,7 +129,7 @@ TEST_CASE("what launch shapes cost is weighed by a recording's time without that
 
 TEST_CASE("low occupancy is named where several limits bind, and says in which command its program stands") {
   Scenario program;
-  KernelDetail detail = shape(2048, 384, 168);  // one block of 12 warps by 168 registers and by 150 KiB of shared memory
+  KernelDetail detail = shape(2048, 384, 168);  // one block of 12 warps, as limited by 168 registers and by 150 KiB of shared memory
   detail.dynamic_shared_memory = 150 * 1024;
   program.shaped_kernel("product", detail, 0, kMillisecond);
   const RuleAnswer low = answer(*program.trace(), "low_occupancy");
@@ -138,7 +138,7 @@ TEST_CASE("low occupancy is named where several limits bind, and says in which c
       low.findings[0].title,
       contains_text(
           "Of kernel product a multiprocessor holds no more than 1 block at once, 18.8 % of the warps that it could: limited by registers and shared memory."));
-  // Two blocks: 4 partitions of 16,384 registers hold 6 warps each with 80; of 228 KiB a half less 1 KiB each.
+  // Two blocks: each of 4 partitions of 16,384 registers holds 6 warps with 80 registers; each block has half of 228 KiB less 1 KiB.
   CHECK_THAT(low.findings[0].seen,
              contains_text("80 registers or fewer a thread (168 now) and 113 KiB of shared memory or less a block (150 KiB now): 37.5 %"));
   CHECK_THAT(low.findings[0].advice, contains_text("lanescope kernels --section WarpStateStats -- PROGRAM"));
@@ -147,13 +147,13 @@ TEST_CASE("low occupancy is named where several limits bind, and says in which c
 TEST_CASE("low occupancy is not named where more warps would not help") {
   Scenario program;
   auto add = [&, t = Nanoseconds{0}](const std::string& name, std::uint32_t blocks) mutable {
-    program.shaped_kernel(name, shape(blocks, 128, 255), t, t + kMillisecond);  // two blocks a multiprocessor, 264 in all
+    program.shaped_kernel(name, shape(blocks, 128, 255), t, t + kMillisecond);  // two blocks on each multiprocessor, 264 in total
     t += kMillisecond;
   };
   add("all blocks at once", 264);
   add("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", 2048);
   add("cutlass_80_tensorop_s1688gemm_128x64_32x6_nt_align4", 2048);
-  add("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_warpsize4x2x1_ffma", 2048);  // fp32_products speaks of it
+  add("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_warpsize4x2x1_ffma", 2048);  // fp32_products reports it
   add("one block more", 265);
   add("my_gemm", 2048);
   const RuleAnswer low = answer(*program.trace(), "low_occupancy");
@@ -166,7 +166,8 @@ TEST_CASE("low occupancy is not named where more warps would not help") {
 TEST_CASE("of kernels whose counters were read, low occupancy is named where they say that it is a cause") {
   const auto trace = load_trace(test::data_file("kernel_counters.trace"));
   REQUIRE(trace);
-  // Local memory keeps the L2 cache at 90 % for one, which holds an eighth of the warps; the other waits with two warps a multiprocessor (ncu says the same).
+  // For one kernel, which holds an eighth of the warps, local memory keeps the L2 cache at 90 %; the other waits with two warps on each multiprocessor (ncu
+  // says the same).
   const RuleAnswer low = answer(**trace, "low_occupancy:share=0");
   REQUIRE(low.findings.size() == 1);
   CHECK_THAT(low.findings[0].title, contains_text("Of kernel low_occ a multiprocessor"));
@@ -183,7 +184,7 @@ TEST_CASE("matrix products in FP32 cost what tensor cores would save") {
   }
   const RuleAnswer products = answer(*program.trace(), "fp32_products");
   REQUIRE(products.findings.size() == 1);
-  CHECK(products.findings[0].cost == 4 * 400 * kMicrosecond * 7 / 8 * 128 / 132);  // a block for each multiprocessor but four
+  CHECK(products.findings[0].cost == 4 * 400 * kMicrosecond * 7 / 8 * 128 / 132);  // a block for each multiprocessor except four
   CHECK_THAT(products.findings[0].seen, contains_text("1 kernel of such products took 1.60 ms, 67 % of the time of all kernels"));
   CHECK_THAT(products.findings[0].advice, contains_text("TF32"));
   CHECK(table_named(products, "fp32_products").row_count() == 1);
@@ -208,7 +209,7 @@ TEST_CASE("more occupancy is no cause where all blocks of a kernel fit at once")
   for (const Finding& finding : bounds.findings) {
     if (finding.key != "occupancy") continue;
     ++occupancy;
-    CHECK(finding.title.english().find("sm90_xmma_gemm") == std::string::npos);  // 96 blocks, one for each of 96 multiprocessors
+    CHECK(finding.title.english().find("sm90_xmma_gemm") == std::string::npos);  // 96 blocks, one on each of 96 multiprocessors
   }
-  CHECK(occupancy > 0);  // attention, whose registers let an eighth of the warps in, has more blocks than places
+  CHECK(occupancy > 0);  // attention has more blocks than places; its registers admit an eighth of the warps
 }

@@ -1,4 +1,4 @@
-#include "../../../model/analysis/threads/thread_activity.h"
+#include "threads/thread_activity.h"
 
 #include <random>
 
@@ -10,7 +10,7 @@ using namespace lanescope::analysis;
 
 namespace {
 
-// Ranges, calls and states of one thread, at random, of which many cover one moment.
+// Random ranges, calls and states of one thread, many of which cover the same moment.
 std::shared_ptr<const Trace> busy_thread(unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](int end) { return std::uniform_int_distribution<int>(0, end - 1)(random); };
@@ -50,7 +50,7 @@ TEST_CASE("of many lanes as of few, a thread did the same at every moment") {
   const auto below = [&](int end) { return std::uniform_int_distribution<int>(0, end - 1)(random); };
   Nanoseconds begin = 0;
   std::size_t pieces = 0;
-  for (int i = 0; i < 40; ++i) {  // most windows in order, and some not; they overlap
+  for (int i = 0; i < 40; ++i) {  // most windows in order, and some not; windows overlap
     begin = below(5) == 0 ? below(1'000) : begin + below(60);
     const TimeRange window{begin, begin + 1 + below(200)};
     std::vector<Activity> expected, found;

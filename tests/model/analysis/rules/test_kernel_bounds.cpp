@@ -1,4 +1,4 @@
-// Counters of kernels in a trace: from frames to what the program could win by them, known from values that were chosen.
+// Counters of kernels in a trace: from frames to what the program could gain by them, with values that were chosen.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -31,7 +31,7 @@ namespace {
 constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr auto kMetricsFrame = static_cast<proto::FrameType>(proto::FRAME_KERNEL_METRICS);
 
-// strided: 1 ms three times, and 2 ms with another grid; tidy: 4 ms. Correlations 1 to 5.
+// strided: three launches of 1 ms, and one of 2 ms with another grid; tidy: 4 ms. Correlations 1 to 5.
 proto::EventChunk launches() {
   proto::EventChunk chunk;
   chunk.set_base_time(kEpoch);
@@ -69,7 +69,7 @@ proto::EventChunk launches() {
   return chunk;
 }
 
-// Of the second launch, and of tidy's: DRAM is used to 85 %; strided uses 4 of each 32 B.
+// Counters of the second launch, and of tidy's: DRAM is used to 85 %; strided uses 4 of each 32 B.
 proto::KernelMetrics counters() {
   proto::KernelMetrics message;
   for (const char* metric : {"gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed",
@@ -99,7 +99,7 @@ std::shared_ptr<const Trace> recorded() {
   return recording.trace();
 }
 
-constexpr double kGain = (1 - 4.0 / 32) * 0.85;  // the share of a sector that nobody uses, of what is busy
+constexpr double kGain = (1 - 4.0 / 32) * 0.85;  // the unused share of a sector, times the share of DRAM that is busy
 
 }  // namespace
 
@@ -127,7 +127,7 @@ TEST_CASE("a measured launch is found, and those like it are counted, in the seg
   builder.process(process).pid = 1;
   const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
   builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
-  constexpr std::uint32_t kKernels = 4 * LaneSegment::kCapacity, kRare = 2 * LaneSegment::kCapacity + 7;  // the latter in the third segment
+  constexpr std::uint32_t kKernels = 4 * LaneSegment::kCapacity, kRare = 2 * LaneSegment::kCapacity + 7;  // the latter lies in the third segment
   const NameId usual = builder.intern("usual"), rare = builder.intern("rare"), other = builder.intern("other");
   for (const std::uint32_t stream : {7u, 8u}) {
     std::vector<Event> kernels;
@@ -170,7 +170,7 @@ TEST_CASE("the rule ranks what kernels could win in all their launches") {
   const auto trace = recorded();
   const auto answer = analysis::apply_rule(*trace, *analysis::parse_rule("kernel_bounds"));
   REQUIRE(answer);
-  REQUIRE(answer->findings.size() == 1);  // tidy uses what it moves
+  REQUIRE(answer->findings.size() == 1);  // tidy uses all that it moves
   const analysis::Finding& finding = answer->findings.front();
   CHECK(finding.key == "global_access");
   CHECK(finding.cost == Approx(kGain * 3 * kMillisecond).margin(1));
@@ -188,7 +188,7 @@ TEST_CASE("the rule ranks what kernels could win in all their launches") {
 
 TEST_CASE("of a time a kernel could win no more than its launches took in it") {
   const auto trace = recorded();
-  // The second of the three launches, which was measured: 1 ms at 10 ms.
+  // The second of the three launches was measured: 1 ms at 10 ms.
   const auto rule = analysis::parse_rule("kernel_bounds");
   REQUIRE(rule);
   const auto answers = analysis::apply_rules(*trace, std::span(&*rule, 1), {}, TimeRange{9 * kMillisecond, 19 * kMillisecond});
@@ -210,7 +210,7 @@ TEST_CASE("of a time, each kernel is told of that was measured in it, whichever 
       for (EventIndex i = 0; i < lane.size(); ++i) {
         if (track.key.kind != TrackKind::kNvtxRanges || !(*trace)->name(lane.name(i)).starts_with("step ")) continue;
         const TimeRange step{lane.start(i), lane.end(i)};
-        // By hand: names and shapes of the launches that begin in the step and whose counters were read.
+        // By hand: names and shapes of the launches that start in the step and whose counters were read.
         std::set<std::tuple<NameId, std::vector<std::uint32_t>>> kinds;
         for (const Track& kernels : (*trace)->tracks())
           for (const LaneId of_kernels : kernels.key.kind == TrackKind::kKernels ? kernels.lanes : std::vector<LaneId>())
@@ -290,7 +290,7 @@ TEST_CASE("counters survive an export, and come together where traces do") {
   REQUIRE(both);
   const kernels::RecordedMetrics all = kernels::recorded_metrics(*both);
   CHECK(all.measurements.size() == 4);
-  CHECK(all.measurements[2].of_its_kind.count == 3);  // of its own process
+  CHECK(all.measurements[2].of_its_kind.count == 3);  // of the kernel's own process
 }
 
 TEST_CASE("a rate of hits is of the hits and misses that were counted, where both were and few missed") {
@@ -311,7 +311,7 @@ TEST_CASE("a rate of hits is of the hits and misses that were counted, where bot
   const kernels::RecordedMetrics all = kernels::recorded_metrics(*trace);
   REQUIRE(all.metrics.kernels().size() == 2);
   CHECK(all.metrics.value(all.metrics.kernels()[0], "lts__t_sector_hit_rate.pct") == Approx(99.9));
-  CHECK(all.metrics.value(all.metrics.kernels()[1], "lts__t_sector_hit_rate.pct") == 96.8);  // a sector may be missed again and again
+  CHECK(all.metrics.value(all.metrics.kernels()[1], "lts__t_sector_hit_rate.pct") == 96.8);  // a sector may be missed several times
   CHECK(all.metrics.value(all.metrics.kernels()[0], "l1tex__t_sector_hit_rate.pct") == 33.0);
 }
 
@@ -322,7 +322,7 @@ TEST_CASE("launches whose values are not as many as metrics are no counters") {
   uneven.mutable_launches(0)->add_values(1);
   recording.add(kMetricsFrame, 1, proto::SOURCE_AGENT, uneven);
   CHECK(recording.malformed() == 1);
-  CHECK(recording.trace()->kernel_records().measured.size() == 1);  // the other one
+  CHECK(recording.trace()->kernel_records().measured.size() == 1);  // the launch of the other process
 }
 
 TEST_CASE("what the GPU waits for while counters are read is the profiler's doing") {
@@ -338,7 +338,7 @@ TEST_CASE("what the GPU waits for while counters are read is the profiler's doin
     builder.add(calls, {Event{begin, 29 * kMillisecond, launch, i + 1, 0}});
     builder.add(kernels, {Event{begin + 28 * kMillisecond, kMillisecond, kernel, i + 1, 0}});
   }
-  // The second launch, and the third for another pass over the same counters.
+  // The second launch was measured, and the third for another pass over the same counters.
   builder.add(MeasuredLaunch{process, 2, KernelReplay::kSpread, 2, {3}, 56 * kMillisecond, {}});
   const auto trace = builder.snapshot();
   const LaunchIndex launches(*trace);
@@ -346,7 +346,7 @@ TEST_CASE("what the GPU waits for while counters are read is the profiler's doin
   analysis::visit_idle(*trace, launches, 0, [&](const analysis::IdleGap&, std::span<const analysis::IdlePart> parts) {
     for (const analysis::IdlePart& part : parts) by_cause[part.cause] += part.range.length();
   });
-  // Each gap is 29 ms: 1 ms in which nothing was called, and 28 ms in the next launch.
+  // Each gap is 29 ms: 1 ms in which no call was active, and 28 ms in the next launch.
   CHECK(by_cause[analysis::IdleCause::kOverhead] == 2 * 28 * kMillisecond);
   CHECK(by_cause[analysis::IdleCause::kLaunch] == 28 * kMillisecond);
 }
@@ -373,7 +373,7 @@ TEST_CASE("a recording names the fault of each kernel of known faults, those fir
                                                   {"spill", "local_memory"},
                                                   {"fp64", "fp64"},
                                                   {"low_occ", "occupancy"},
-                                                  {"small_grid", "small_grid"}};  // as nobody else says it
+                                                  {"small_grid", "small_grid"}};  // no other rule reports it
   for (const auto& [kernel, fault] : faults) {
     CAPTURE(kernel);
     CHECK(causes[kernel] == fault);
@@ -409,13 +409,13 @@ TEST_CASE("each kernel of known faults has its fault in one finding, whichever r
   REQUIRE(!all.empty());
   CHECK(all.front().rule == "kernel_bounds");
   CHECK_THAT(all.front().title.english(), contains_text("Kernel spill"));  // 59 % of the time of all kernels
-  // Between the kernels' first and last the GPU waited for nothing else to speak of.
+  // Between the first and the last kernel, the GPU waited for nothing else that is worth reporting.
   CHECK_THAT(answers->front().summary.english(), contains_text("went into reading the counters of kernels."));
 }
 
 namespace {
 
-// Of a kernel with a grid of so many blocks on 132 multiprocessors, whose counters say this.
+// The verdict for a kernel with a grid of this many blocks on 132 multiprocessors, and these counters.
 kernels::Verdict verdict_of(std::uint32_t blocks, const std::vector<std::pair<std::string, double>>& counters) {
   std::vector<kernels::Metric> metrics;
   kernels::ProfiledKernel kernel;
@@ -451,7 +451,7 @@ TEST_CASE("the share of a peak is that of the unit that is named") {
   CHECK(text(kMany, {{kCompute, 10}, {kMemory, 82}, {kDram, 40}, {kL2, 30}}) == "memory (82.0 % of its peak)");  // of a part that was not measured
   CHECK(text(kMany, {{kCompute, 26}, {kMemory, 12}, {kDram, 12}}) == "latency (no unit is used beyond 26.0 % of its peak)");
   CHECK(text(8, {{kCompute, 0.8}, {kMemory, 0.5}, {kDram, 0.5}}) == "small grid (no unit is used beyond 0.8 % of its peak)");
-  CHECK(text(kMany, {{kCompute, 10}, {kMemory, 4'000}, {kDram, 4'000}}) == "DRAM bandwidth");  // which no hardware says
+  CHECK(text(kMany, {{kCompute, 10}, {kMemory, 4'000}, {kDram, 4'000}}) == "DRAM bandwidth");  // no hardware reports this
   CHECK(text(kMany, {}) == "not measured");
 }
 
@@ -486,7 +486,7 @@ TEST_CASE("what loads and stores have in common is said once") {
   CHECK(strided == 1);
 }
 
-// Counters of a run, and counts of instructions of another one, in one trace. The program has each kernel on a line of its own.
+// One trace with counters from one run and counts of instructions from another. The program has each kernel on a line of its own.
 TEST_CASE("a finding names the source line that costs most for its cause, by counts of another run") {
   const auto counters = load_trace(test::data_file("kernel_counters.trace")), counts = load_trace(test::data_file("zoo_counts.trace"));
   REQUIRE(counters);
@@ -511,11 +511,11 @@ TEST_CASE("a finding names the source line that costs most for its cause, by cou
     const auto expected = known.find(name);
     if (expected == known.end()) continue;
     ++named;
-    if (name == "atomics") {  // the operation of the C++ library's header, inlined into the kernel
+    if (name == "atomics") {  // the operation in a header of the C++ library, inlined into the kernel
       CHECK(finding.place.line.ends_with("< zoo.cu:13"));
       continue;
     }
-    CHECK(finding.place.line == expected->second);  // none where no line is to blame, or no warp was sampled
+    CHECK(finding.place.line == expected->second);  // empty if no line is to blame, or if no warp was sampled
     if (expected->second.empty()) continue;
     CHECK_THAT(finding.title.english(), contains_text(", most at " + finding.place.line + "."));
     CHECK_THAT(finding.seen.english(), contains_text(" are of " + finding.place.line));
@@ -525,7 +525,7 @@ TEST_CASE("a finding names the source line that costs most for its cause, by cou
   const auto column = std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& each) { return each.title == "Line"; });
   REQUIRE(column != table.columns().end());
   for (std::size_t row = 0; row < table.row_count(); ++row) CHECK(table.text(column->text(row)) == answer->findings[row].place.line);
-  // Without counts there is no line.
+  // Without counts no line is named.
   const auto alone = analysis::apply_rule(**counters, *analysis::parse_rule("kernel_bounds:share=0"));
   REQUIRE(alone);
   for (const analysis::Finding& finding : alone->findings) CHECK(finding.place.line.empty());
@@ -542,7 +542,7 @@ TEST_CASE("what a kernel's code costs is told beside its small grid; few warps, 
   const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7};
   KernelDetail shape;
   shape.grid[0] = 8;
-  shape.block[0] = 32;  // 32 blocks of one warp each, where 64 warps fit: half of the occupancy
+  shape.block[0] = 32;  // 32 blocks of one warp each, while 64 warps fit: half of the occupancy
   shape.grid[1] = shape.grid[2] = shape.block[1] = shape.block[2] = 1;
   shape.registers_per_thread = 32;
   builder.add(kernels, {Event{0, 10 * kMillisecond, builder.intern("strided"), 1, builder.intern(shape)}});

@@ -1,9 +1,9 @@
-// How long GPUs were busy, beside what else, and before a moment: against counts of each nanosecond.
+// How long GPUs were busy beside others, and before given moments: against a count of each nanosecond.
 #include <algorithm>
 #include <random>
 
-#include "../../../model/analysis/idle/covered_time.h"
-#include "../../../model/analysis/idle/gpu_operations.h"
+#include "idle/covered_time.h"
+#include "idle/gpu_operations.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
 #include "support/cost.h"
@@ -20,7 +20,7 @@ TEST_CASE("time beside others, and the longest alone, are those of each nanoseco
   std::vector<bool> own_at(kEnd), others_at(kEnd);
   Nanoseconds t = 0;
   while (true) {
-    t += static_cast<Nanoseconds>(random() % (seed % 5 + 2));  // many begin at once
+    t += static_cast<Nanoseconds>(random() % (seed % 5 + 2));  // many events start at the same time
     const TimeRange range{t, t + static_cast<Nanoseconds>(random() % 12)};
     if (range.end >= kEnd) break;
     const bool is_other = random() % 2 == 0;

@@ -1,8 +1,9 @@
-// Stages of a pipeline that wait for each other, of which the bubbles are known; and ranks that are none.
+// Stages of a pipeline that wait for each other, with known bubbles; and ranks that are no pipeline.
 #include <algorithm>
 #include <random>
 
 #include "answers.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/trace_builder.h"
 #include "scenario.h"
 #include "support/catch.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr int kSteps = 8;
 constexpr Nanoseconds kForward = 2 * kMillisecond, kBackward = 4 * kMillisecond, kTransfer = 20 * kMicrosecond;
 
-// Ranks, each with the time at which its GPU is through with what it has.
+// Ranks, each with the time at which its GPU has finished its work.
 class Program {
  public:
   explicit Program(std::size_t ranks) : free_(ranks, 10 * kMillisecond), begin_(ranks) {
@@ -38,7 +39,7 @@ class Program {
       enqueued_.assign(size(), 0);
     }
   }
-  // All of a step is enqueued as it begins.
+  // All work of a step is enqueued when the step starts.
   void run(std::size_t rank, const char* name, Nanoseconds until) {
     const Nanoseconds call = begin_[rank] + 1'000 * enqueued_[rank]++;
     free_[rank] = std::max(free_[rank], call + 2'000);
@@ -49,7 +50,7 @@ class Program {
   void transfer(std::size_t rank, Nanoseconds arrives) {
     run(rank, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", std::max(free_[rank], arrives) + kTransfer);
   }
-  // All meet, when the last has come.
+  // All ranks meet when the last one has come.
   void reduce() {
     const Nanoseconds last = *std::max_element(free_.begin(), free_.end());
     for (std::size_t rank = 0; rank < size(); ++rank) run(rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", last + 200 * kMicrosecond);
@@ -70,8 +71,8 @@ class Program {
   std::vector<Nanoseconds> free_, begin_, enqueued_;
 };
 
-// All forward, then all backward; each is received and sent in a kernel of its own. The first of `replicas` pipelines has the first rank of each stage.
-// Each sets its gradients to zero first, where that takes any time.
+// All forward, then all backward; each part is received and sent in a kernel of its own. The first of `replicas` pipelines has the first rank of each stage.
+// Each rank first sets its gradients to zero, if `zeroing` is not 0.
 std::shared_ptr<const Trace> pipeline(std::size_t stages, std::size_t batches, std::size_t replicas = 1, Nanoseconds slow_stage = 0, Nanoseconds zeroing = 0) {
   Program program(stages * replicas);
   for (int step = 0; step < kSteps; ++step) {
@@ -97,7 +98,7 @@ std::shared_ptr<const Trace> pipeline(std::size_t stages, std::size_t batches, s
   return program.trace();
 }
 
-// One forward and one backward in turn, but for what fills and drains; both transfers between two stages at a time are one kernel.
+// One forward and one backward alternate, except while the pipeline fills and drains; both transfers between two stages at one time are one kernel.
 std::shared_ptr<const Trace> pipeline_in_pairs(std::size_t stages, std::size_t batches) {
   struct Part {
     enum Kind {
@@ -110,7 +111,7 @@ std::shared_ptr<const Trace> pipeline_in_pairs(std::size_t stages, std::size_t b
       kSendForwardReceiveBackward,
       kSendBackwardReceiveForward
     } kind;
-    std::size_t batch;  // what is computed or received
+    std::size_t batch;  // the part that is computed or received
   };
   std::vector<std::vector<Part>> parts(stages);
   for (std::size_t stage = 0; stage < stages; ++stage) {
@@ -138,7 +139,8 @@ std::shared_ptr<const Trace> pipeline_in_pairs(std::size_t stages, std::size_t b
   for (int step = 0; step < kSteps; ++step) {
     program.begin_step();
     constexpr Nanoseconds kNever = -1;
-    std::vector<std::vector<Nanoseconds>> forward(stages, std::vector<Nanoseconds>(batches, kNever)), backward = forward;  // when each is computed
+    std::vector<std::vector<Nanoseconds>> forward(stages, std::vector<Nanoseconds>(batches, kNever)),
+        backward = forward;  // the time at which each part is computed
     std::vector<std::size_t> next(stages);
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
@@ -165,7 +167,7 @@ std::shared_ptr<const Trace> pipeline_in_pairs(std::size_t stages, std::size_t b
   return program.trace();
 }
 
-// All forward, then all backward, and at the end of each step all stages reduce: the first stage, whose gradients come last, comes last to that.
+// All forward, then all backward, and all stages reduce at the end of each step: the first stage, whose gradients come last, comes last to that.
 std::shared_ptr<const Trace> reducing_pipeline(std::size_t stages, std::size_t batches, std::size_t slow = 0, Nanoseconds slower = 0) {
   Program program(stages);
   for (int step = 0; step < 20; ++step) {
@@ -215,7 +217,7 @@ TEST_CASE("a pipeline that only goes forward is found, though its first stage wa
         program.compute(stage, kForward);
         if (stage < 3) program.transfer(stage, 0);
       }
-    for (std::size_t stage = 0; stage < 3; ++stage) program.free(stage) = program.free(3);  // all end a step at once
+    for (std::size_t stage = 0; stage < 3; ++stage) program.free(stage) = program.free(3);  // all ranks end a step together
     program.end_step(step);
   }
   const std::vector<Finding> found = answer(*program.trace(), "pipeline_bubbles").findings;
@@ -239,11 +241,28 @@ TEST_CASE("each stage of a pipeline waits while it fills and drains, for (p - 1)
   const auto bubble = static_cast<Nanoseconds>(stages - 1) * (kForward + kBackward);
   for (std::size_t row = 0; row < table.row_count(); ++row) {
     CHECK(integer(table, row, "Stage") == static_cast<std::int64_t>(row / replicas));
-    // Stages but the first wait less in the first step, into which nothing drains; transfers are on the way, too.
+    // All stages except the first wait less in the first step, into which nothing drains; transfers take some time as well.
     const auto waited = static_cast<double>(integer(table, row, "Waiting"));
     CHECK(waited >= static_cast<double>((kSteps - 1) * bubble) * 0.95);
     CHECK(waited <= static_cast<double>(kSteps * bubble) * 1.1);
   }
+}
+
+TEST_CASE("the stages of a pipeline are found beside another program whose iterations cover more time") {
+  const auto builder = std::make_shared<TraceBuilder>();
+  for (std::uint32_t number = 0; number < 2; ++number) {
+    Scenario rank(builder, 100 + number);
+    rank.on_gpu(number);
+    for (int i = 0; i < 20; ++i) {
+      const Nanoseconds t = i * 100 * kMillisecond;
+      rank.range("epoch " + std::to_string(i), t, t + 100 * kMillisecond - 1'000);
+      rank.kernel("gemm", t, t + 5'000, t + 10'000, t + 90 * kMillisecond);
+    }
+  }
+  const auto trace = combine_traces(std::vector<TraceSource>{{builder->snapshot(), "epochs.trace", 0}, {pipeline(4, 8), "pipeline.trace", 0}});
+  const RuleAnswer found = answer(*trace, "pipeline_bubbles");
+  REQUIRE(found.findings.size() == 1);
+  CHECK_THAT(found.findings[0].title, contains_text("The 4 stages of a pipeline") && contains_text("the loop \"step *\"") && contains_text("pipeline.trace: "));
 }
 
 TEST_CASE("a stage that takes longer keeps the others of its pipeline waiting beyond what fills and drains") {
@@ -261,7 +280,7 @@ TEST_CASE("of a pipeline of two stages, the number of micro-batches is not told:
 
 TEST_CASE("ranks that exchange data, of which one may be late, and such that reduce are no pipeline") {
   const std::size_t ranks = GENERATE(1u, 2u, 4u);
-  const int kind = GENERATE(0, 1, 2, 3);  // equal, varying, one late on its CPU, one that computes longer
+  const int kind = GENERATE(0, 1, 2, 3);  // equal; varying; one late on its CPU; one that computes longer
   const char* const name =
       GENERATE("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
   std::mt19937_64 random(kind);
@@ -287,9 +306,9 @@ TEST_CASE("ranks that exchange data, of which one may be late, and such that red
 }
 
 TEST_CASE("ranks that exchange data before they compute, for which one is late, are no pipeline") {
-  // As experts do: all of them meet first in each step, and the last one to come keeps all others waiting alike.
+  // As in mixtures of experts: all ranks meet first in each step, and the last one to come keeps all others waiting equally.
   const std::size_t ranks = GENERATE(2u, 3u, 4u, 8u);
-  const int which = GENERATE(0, 1, 2);  // the first; in turn; each by another time
+  const int which = GENERATE(0, 1, 2);  // the first rank is late; the ranks are late in turn; each is late by another time
   Program program(ranks);
   for (int step = 0; step < 24; ++step) {
     for (std::size_t rank = 0; which == 2 && rank < ranks; ++rank) program.free(rank) += static_cast<Nanoseconds>(rank) * kMillisecond;
@@ -309,7 +328,7 @@ TEST_CASE("a pipeline is one, too, where each stage sets its gradients to zero b
   const RuleAnswer without = answer(*pipeline(4, 8), "pipeline_bubbles"), with = answer(*pipeline(4, 8, 1, 0, 5 * kMicrosecond), "pipeline_bubbles");
   REQUIRE(without.findings.size() == 1);
   REQUIRE(with.findings.size() == 1);
-  // The stages begin to wait later by what setting to zero takes, at the most, in each of the steps.
+  // In each step, the stages start to wait later by at most the time that setting to zero takes.
   CHECK(with.findings[0].cost <= without.findings[0].cost);
   CHECK(with.findings[0].cost >= without.findings[0].cost - kSteps * 10 * 4 * kMicrosecond);
 }
@@ -324,14 +343,15 @@ TEST_CASE("the first stage of a pipeline is not blamed for coming last to what a
   for (std::size_t rank = 0; rank < 4; ++rank) CHECK(integer(table, rank, "Caused Waiting") < 20 * kForward / 10);
   CHECK(answer(*trace, "pipeline_bubbles").findings.size() == 1);
 
-  // A stage that computes longer is said to.
+  // A stage that computes longer is reported as such.
   const RuleAnswer slow = answer(*reducing_pipeline(4, 6, 2, kForward), "imbalance");
   REQUIRE(slow.findings.size() == 1);
   CHECK_THAT(slow.findings[0].title, contains_text("[102] program") && contains_text("more than the ranks do on average"));
 }
 
 TEST_CASE("a rank that waits for another one in a receive is not late to what it reduces with others then") {
-  // In each step rank 0 computes 12 ms and sends to rank 1, which computes 2 ms then; ranks 2 and 3 compute as long as that in all, and the three reduce.
+  // In each step rank 0 computes for 12 ms and sends to rank 1, which then computes for 2 ms; ranks 2 and 3 compute for as long as both together, and ranks 1
+  // to 3 reduce.
   Program program(4);
   for (int step = 0; step < 20; ++step) {
     program.begin_step();

@@ -1,9 +1,11 @@
-// Idle time: the causes of hand-made gaps, and every nanosecond of random ones against a slow, obvious oracle.
+// Idle time: the causes of hand-made gaps, and every nanosecond of random gaps against a slow, obvious oracle.
 #include <algorithm>
 #include <map>
 #include <random>
 #include <set>
 
+#include "../../../model/analysis/idle/counter_readings.h"
+#include "../../../model/analysis/idle/gpu_operations.h"
 #include "model/analysis/idle/idle.h"
 #include "model/trace/domains/python_lock.h"
 #include "model/trace/kernel_records.h"
@@ -26,8 +28,9 @@ std::map<std::string, Nanoseconds> time_by_cause(const Trace& trace, Nanoseconds
 
 using Causes = std::map<std::string, Nanoseconds>;
 
-// Random work of one process on two GPUs, launched by two threads that also wait, compute, read and nest ranges.
-std::shared_ptr<const Trace> random_trace(unsigned seed) {
+// Random work of one process on two GPUs, launched by two threads that also wait, compute, read and nest ranges. Some launches were measured if that is
+// allowed.
+std::shared_ptr<const Trace> random_trace(unsigned seed, std::uint32_t measured_launches = 0, int steps = 40) {
   std::mt19937 random(seed);
   const auto between = [&](Nanoseconds low, Nanoseconds high) { return std::uniform_int_distribution<Nanoseconds>(low, high)(random); };
   const auto builder = std::make_shared<TraceBuilder>();
@@ -35,7 +38,7 @@ std::shared_ptr<const Trace> random_trace(unsigned seed) {
     Scenario program(builder, pid);
     program.on_gpu(pid == 100 ? 0 : 1);
     Nanoseconds t = between(0, 50), gpu_free = 0;
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < steps; ++i) {
       switch (between(0, 8)) {
         case 0:
           program.call("cudaStreamSynchronize", t, std::max(t + 1, gpu_free + between(-5, 10)));
@@ -60,7 +63,7 @@ std::shared_ptr<const Trace> random_trace(unsigned seed) {
         case 5: {
           const Nanoseconds end = t + between(1, 20);
           program.state(static_cast<ThreadState>(between(1, 3)), t, end);
-          program.os_call("read", t + 1, t + 3);  // says more than the state
+          program.os_call("read", t + 1, t + 3);  // is more specific than the state
           t = end + 3;
           break;
         }
@@ -70,19 +73,21 @@ std::shared_ptr<const Trace> random_trace(unsigned seed) {
             program.orphan_kernel("k", begin, end);
           else
             program.kernel("k", t, call_end, begin, end, static_cast<std::uint32_t>(between(7, 8)));
-          gpu_free = begin + between(0, end - begin);  // the next may overlap it
+          gpu_free = begin + between(0, end - begin);  // the next kernel may overlap it
           t = call_end + between(0, 12);
         }
       }
     }
   }
+  for (std::uint32_t launch = 0; launch < measured_launches; ++launch)
+    builder->add(MeasuredLaunch{launch % 2, static_cast<std::uint32_t>(between(1, 40)), KernelReplay::kKernel, 3, {}, 0, {}});
   return builder->snapshot();
 }
 
 struct Covered {
   Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
   Nanoseconds last = std::numeric_limits<Nanoseconds>::min();
-  std::set<Nanoseconds> busy;  // each nanosecond, one by one
+  std::set<Nanoseconds> busy;  // looks at each nanosecond
 };
 
 std::map<GpuId, Covered> nanoseconds_one_by_one(const Trace& trace) {
@@ -245,6 +250,86 @@ TEST_CASE("visitors that share the time see, one behind the other, what one visi
   }
 }
 
+TEST_CASE("visitors beside each other see what each sees alone, of GPUs with more work than is gone through at once") {
+  const auto measured = GENERATE(0u, 30u);
+  const auto trace = random_trace(7, measured, 60'000);
+  const LaunchIndex launches(*trace);
+  using Gap = std::tuple<GpuId, TimeRange, EventRef, EventRef, TimeRange>;
+  using Part = std::tuple<Nanoseconds, Nanoseconds, IdleCause, NameId, EventRef>;
+  struct Seen {
+    std::vector<std::pair<Gap, std::size_t>> gaps;  // each gap with the end index of its parts
+    std::vector<Part> parts;
+    bool operator==(const Seen&) const = default;
+  };
+  const auto visitor_into = [](Seen& seen) {
+    return [&seen](const IdleGap& gap, std::span<const IdlePart> parts) {
+      for (const IdlePart& part : parts) seen.parts.emplace_back(part.range.begin, part.range.end, part.cause, part.call, part.nvtx);
+      seen.gaps.push_back({{gap.gpu, gap.range, gap.next, gap.launch, gap.launch_time}, seen.parts.size()});
+    };
+  };
+  for (const Nanoseconds threshold : {Nanoseconds{1}, Nanoseconds{12}}) {
+    Seen alone;
+    const auto gpus = visit_idle(*trace, launches, threshold, visitor_into(alone));
+    for (const auto& [gap, end] : alone.gaps) {
+      const auto& [gpu, range, next, launch, launch_time] = gap;
+      if (launch.valid()) REQUIRE(launch_time == TimeRange{trace->lane(launch.lane).start(launch.index), trace->lane(launch.lane).end(launch.index)});
+    }
+    std::vector<Seen> seen(3);
+    std::vector<IdleVisitor> visitors;
+    for (Seen& one : seen) visitors.emplace_back(visitor_into(one));
+    const auto beside = visit_idle_beside(*trace, launches, threshold, visitors, {});
+    for (const Seen& one : seen) CHECK((one == alone));
+    REQUIRE(gpus.size() == 2);
+    REQUIRE(beside.size() == 2);
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      CHECK(gpus[i].operations > 17'000);
+      CHECK(beside[i].gpu == gpus[i].gpu);
+      CHECK(beside[i].extent == gpus[i].extent);
+      CHECK(beside[i].idle == gpus[i].idle);
+      CHECK(beside[i].operations == gpus[i].operations);
+      CHECK(beside[i].gaps == gpus[i].gaps);
+      CHECK(beside[i].short_gaps == gpus[i].short_gaps);
+      CHECK(beside[i].short_idle == gpus[i].short_idle);
+    }
+  }
+}
+
+TEST_CASE("gaps that touch a time are found as among all, and the profiler took none of the others") {
+  using Seen = std::vector<std::tuple<GpuId, Nanoseconds, Nanoseconds, std::vector<std::pair<Nanoseconds, IdleCause>>>>;
+  std::size_t of_profiler = 0, passed_over = 0;
+  for (unsigned seed = 1; seed < 60; ++seed) {
+    const auto trace = random_trace(seed, seed % 4);
+    const LaunchIndex launches(*trace);
+    const auto seen_into = [](Seen& seen) {
+      return [&seen](const IdleGap& gap, std::span<const IdlePart> parts) {
+        seen.emplace_back(gap.gpu, gap.range.begin, gap.range.end, 0);
+        for (const IdlePart& part : parts) std::get<3>(seen.back()).emplace_back(part.range.begin, part.cause);
+      };
+    };
+    const std::vector<TimeRange> times = overhead_times(*trace, {}), few = overhead_times(*trace, {}, 3);
+    CHECK(few.size() <= 3);
+    for (const TimeRange& time : times)
+      CHECK(std::any_of(few.begin(), few.end(), [&](const TimeRange& one) { return one.begin <= time.begin && time.end <= one.end; }));
+    Seen all, touched, found;
+    visit_idle(*trace, launches, 1, seen_into(all));
+    for (const auto& gap : all) {
+      const auto& [gpu, begin, end, parts] = gap;
+      if (std::any_of(times.begin(), times.end(), [&](const TimeRange& time) { return time.begin <= end && time.end >= begin; })) touched.push_back(gap);
+      const auto is_overhead = [](const auto& part) { return part.second == IdleCause::kOverhead; };
+      const bool is_of_profiler = std::any_of(parts.begin(), parts.end(), is_overhead);
+      CHECK((!is_of_profiler || (!touched.empty() && touched.back() == gap)));
+      of_profiler += is_of_profiler;
+    }
+    passed_over += all.size() - touched.size();
+    const auto visitor = gaps_that_touch(*trace, launches, times, seen_into(found));
+    OperationVisitor* const alone = visitor.get();
+    visit_operations(*trace, GpuOperations::kEver, {&alone, 1});
+    CHECK(found == touched);
+  }
+  CHECK(of_profiler > 50);
+  CHECK(passed_over > 50);
+}
+
 TEST_CASE("a gap in which the thread ran code of its own is CPU code in its NVTX range") {
   Scenario program;
   program.kernel("a", 0, 10, 12, 100);
@@ -257,11 +342,11 @@ TEST_CASE("a gap in which the thread ran code of its own is CPU code in its NVTX
   CHECK(bubble.gap.range == TimeRange{100, 60'015});
   CHECK(bubble.main_cause() == IdleCause::kCpuCode);
   REQUIRE(bubble.parts.size() == 3);
-  CHECK(bubble.parts[0].range == TimeRange{100, 50'000});  // in the range
+  CHECK(bubble.parts[0].range == TimeRange{100, 50'000});  // inside the range
   CHECK(trace->name(trace->event(bubble.parts[0].nvtx).name) == "load batch");
-  CHECK(bubble.parts[1].range == TimeRange{50'000, 60'000});  // outside of it
+  CHECK(bubble.parts[1].range == TimeRange{50'000, 60'000});  // outside the range
   CHECK_FALSE(bubble.parts[1].nvtx.valid());
-  CHECK(bubble.parts[2].range == TimeRange{60'000, 60'015});  // the launch, and its way to the GPU
+  CHECK(bubble.parts[2].range == TimeRange{60'000, 60'015});  // the launch and its latency until the GPU starts
   CHECK(bubble.parts[2].cause == IdleCause::kLaunch);
 }
 
@@ -280,9 +365,9 @@ TEST_CASE("calls into the C library say what the thread waited for") {
                                                                        {"__pread64_chk", "os_io"},
                                                                        {"fopen64", "os_io"},
                                                                        {"__poll_chk", "os_queue"},
-                                                                       {"pthread_create", "os_other"},  // "read" is no word of it,
-                                                                       {"getrandom", "os_other"},       // nor "get" of this,
-                                                                       {"munmap", "os_other"},          // and this gives memory back
+                                                                       {"pthread_create", "os_other"},  // "read" is not one of its words,
+                                                                       {"getrandom", "os_other"},       // neither is "get" here,
+                                                                       {"munmap", "os_other"},          // and this call frees memory
                                                                        {"backtrace", "os_other"}}));
   Scenario program;
   program.kernel("a", 0, 10, 12, 100);
@@ -332,17 +417,17 @@ TEST_CASE("a wait that empties the queue answers for the launch behind it, and n
 }
 
 TEST_CASE("a wait answers for no launch that nothing enqueued would have hidden") {
-  Scenario held_up;  // by a lock, or code that is loaded: 600 us
+  Scenario held_up;  // 600 us are caused by a lock, or by code that is loaded
   held_up.kernel("a", 0, 10, 12, 100);
   held_up.call("cudaDeviceSynchronize", 20, 130);
   held_up.kernel("b", 150, 600'150, 600'155, 700'000);
   CHECK(time_by_cause(*held_up.trace()) == Causes{{"synchronize", 30}, {"cpu_code", 20}, {"launch", 600'005}});
-  Scenario later;  // the CPU computed for 14 ms in between
+  Scenario later;  // in between, the CPU computed for 14 ms
   later.kernel("a", 0, 10, 12, 100);
   later.call("cudaDeviceSynchronize", 20, 130);
   later.kernel("b", 14'000'130, 14'000'140, 14'000'145, 14'001'000);
   CHECK(time_by_cause(*later.trace()) == Causes{{"synchronize", 30}, {"cpu_code", 14'000'000}, {"launch", 15}});
-  const auto launched_within = [](Nanoseconds time) {  // from the end of the wait to that of the launch
+  const auto launched_within = [](Nanoseconds time) {  // from the end of the wait to the end of the launch
     Scenario program;
     program.kernel("a", 0, 10, 12, 100);
     program.copy("cudaMemcpy", MemoryKind::kPinned, 4096, 90, 130, 100, 120);
@@ -357,9 +442,9 @@ TEST_CASE("while a kernel is run again for its counters, its GPU is idle for tha
   Scenario forward;
   Scenario backward = forward.on_another_thread();
   backward.kernel("before", 0, 5, 6, 10, 8);
-  forward.kernel("measured", 10, 40'000, 12, 100);  // the call returns when all passes are done
+  forward.kernel("measured", 10, 40'000, 12, 100);  // the call returns when all passes are finished
   forward.builder()->add(MeasuredLaunch{forward.process(), 1, KernelReplay::kKernel, 3, {}, 0, {}});
-  backward.kernel("next", 39'000, 45'010, 45'015, 45'100, 8);  // what lies behind the reading, a queue would have hidden
+  backward.kernel("next", 39'000, 45'010, 45'015, 45'100, 8);  // a queue would have hidden what comes after the reading of counters
   backward.on_gpu(1).kernel("elsewhere", 5, 8, 9, 100, 9);
   backward.kernel("elsewhere", 30'100, 30'110, 30'110, 30'200, 9);
   std::map<GpuId, Causes> causes;
@@ -371,7 +456,7 @@ TEST_CASE("while a kernel is run again for its counters, its GPU is idle for tha
   CHECK(causes[0] == Causes{{"overhead", 2 + 44'915}});
   CHECK(causes[1] == Causes{{"cpu_code", 30'000}, {"launch", 10}});
 
-  Scenario loads;  // for longer than a queue hides
+  Scenario loads;  // for longer than a queue can hide
   loads.kernel("measured", 10, 40'000, 12, 100);
   loads.builder()->add(MeasuredLaunch{loads.process(), 1, KernelReplay::kKernel, 3, {}, 0, {}});
   loads.kernel("next", 9'040'000, 9'040'010, 9'040'010, 9'040'100);

@@ -1,5 +1,5 @@
-// PC samples that were recorded on an H200 of tests/programs/gpu/transpositions.cu (tests/data/README.md), against what ncu 2025.3.1 sampled of
-// the same kernels in the same minute, and against the lines of the program.
+// PC samples of tests/programs/gpu/transpositions.cu, recorded on an H200 (tests/data/README.md), against what ncu 2025.3.1 sampled of the same kernels in the
+// same minute, and against the lines of the program.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -50,7 +50,7 @@ TEST_CASE("shares of stall reasons are those that ncu samples, within three poin
   const auto trace = recording();
   const auto sums = kernels::sum_stalls(*trace, kernels::SumBy::kKernel);
   REQUIRE(sums.size() == 3);
-  // Of ncu's samples of one launch each: smsp__pcsamp_warps_issue_stalled_*, percent.
+  // Samples by ncu of one launch each: smsp__pcsamp_warps_issue_stalled_*, percent.
   const std::map<std::string, std::map<std::string, double>> ncu{
       {"transpose_by_columns", {{"long_scoreboard", 67.9}, {"drain", 15.5}, {"short_scoreboard", 6.5}, {"mio_throttle", 6.0}, {"lg_throttle", 3.7}}},
       {"transpose_shared", {{"mio_throttle", 41.9}, {"barrier", 17.1}, {"long_scoreboard", 15.7}, {"short_scoreboard", 11.5}, {"drain", 9.0}}},
@@ -72,10 +72,10 @@ TEST_CASE("the code that was sampled is in the trace, and its lines are the prog
   REQUIRE(trace->kernel_records().code.size() == 1);
   CHECK(trace->kernel_records().code[0]->whole());
   const auto lines = kernels::sum_stalls(*trace, kernels::SumBy::kLine);
-  // The store along columns holds more samples than any other line.
+  // The store along columns has more samples than any other line.
   CHECK(lines.front().line == line_with("out[place(column, row + i, kRows)] ="));
   CHECK(trace->name(lines.front().kernel).starts_with("transpose_by_columns"));
-  // In the tiled kernels, what was inlined has the line of the kernel behind it.
+  // In the tiled kernels, an inlined line is followed by the line of the kernel.
   const std::string outer = line_with("{ through_tile<0>(out, in); }");
   const auto inlined = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return trace->name(line.kernel).starts_with("transpose_shared"); });
   REQUIRE(inlined != lines.end());
@@ -95,11 +95,11 @@ TEST_CASE("samples tell the line of a cause where instructions were not counted"
     if (name.starts_with("transpose_by_columns")) CHECK(line("global_access") == line_with("out[place(column, row + i, kRows)] ="));
     if (name.starts_with("transpose_shared")) CHECK(line("bank_conflicts").ends_with(" < " + line_with("{ through_tile<0>(out, in); }")));
     CHECK(line("fp64").empty());        // it has none
-    CHECK(line("divergence").empty());  // which samples do not tell
+    CHECK(line("divergence").empty());  // samples do not tell this
     const auto stall = kernels::costly_line(**trace, sum.process, sum.kernel, {.rule = "stalls", .stall = sum.decisive()->reason});
     REQUIRE(stall);
     CHECK(stall->share > 0.2);
-    CHECK(stall->stride.empty());  // which only counts tell
+    CHECK(stall->stride.empty());  // only counts tell this
   }
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("without counters, waiting is not promised to be saved, and what tells
     CHECK_THAT(finding.advice, contains_text("lanescope kernels --set triage -k " + kernel + " -- PROGRAM"));
     has_padded |= kernel == "transpose_padded";
   }
-  CHECK(has_padded);  // which DRAM bounds: its counters say so (tests/data/kernel_counters.trace)
+  CHECK(has_padded);  // it is bound by DRAM, as its counters say (tests/data/kernel_counters.trace)
 }
 
 TEST_CASE("waiting of a kernel whose counters say that a unit is used well is no finding, and of another one no more than is left of that unit") {
@@ -169,12 +169,12 @@ TEST_CASE("waiting of a kernel whose counters say that a unit is used well is no
   REQUIRE(answer->findings.size() == 1);
   CHECK_THAT(answer->findings[0].title, contains_text("Warps of kernel waits wait for"));
   CHECK_THAT(answer->findings[0].title, contains_text("could save up to"));
-  CHECK(answer->findings[0].cost == Approx(0.6 * 1'000'000).margin(1));  // of 0.9 that it waits
+  CHECK(answer->findings[0].cost == Approx(0.6 * 1'000'000).margin(1));  // of the 0.9 for which it waits
 }
 
 TEST_CASE("warps that wait for their stores to leave do so at the store, not at the end of the kernel") {
   const auto trace = recording();
-  const std::string end = [] {  // the line behind that of the loop's store
+  const std::string end = [] {  // the line after the store in the loop
     const std::string store = line_with("out[place(column, row + i, kRows)] =");
     return "transpositions.cu:" + std::to_string(std::stoi(store.substr(store.find(':') + 1)) + 1);
   }();
@@ -224,7 +224,7 @@ TEST_CASE("warp stalls lie beside the kernels that were sampled") {
     CHECK(trace->counter_series(id).extent().end <= kernels.end);
   }
   CHECK(counters >= 5);
-  // In a time, kernels that ran in it have samples, and no others.
+  // Within a part of the time, the kernels that ran in it have samples, and no others.
   for (Nanoseconds begin = kernels.begin; begin < kernels.end; begin += 7'000'000) {
     const TimeRange time{begin, begin + 2'000'000};
     std::set<std::string> ran, sampled;

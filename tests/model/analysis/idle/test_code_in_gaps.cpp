@@ -1,4 +1,4 @@
-// What is said of the code that kept a launching thread: where it lies, what it waited behind, and who ran instead.
+// What is reported about the code that delayed a launching thread: where it is, what it waited behind, and what ran instead.
 #include "answers.h"
 #include "model/trace/building/thread_states.h"
 #include "model/trace/load.h"
@@ -14,7 +14,7 @@ using lanescope::test::Scenario;
 
 namespace {
 
-// A kernel each 10 ms that takes 1 ms, and samples of the launching thread in between.
+// A kernel every 10 ms that takes 1 ms, and samples of the launching thread in between.
 struct Sampled {
   Sampled() {
     for (int step = 0; step < 10; ++step) {
@@ -22,7 +22,7 @@ struct Sampled {
       program.kernel("k", t, t + 5'000, t + 6'000, t + kMillisecond);
     }
   }
-  // In `count` of the gaps, code of this file at these addresses, of which no function is known.
+  // In `count` of the gaps, code of this file runs at these addresses, whose functions are not known.
   void in_unknown_code(const std::string& file, int count) {
     TraceBuilder& builder = *program.builder();
     for (int i = 0; i < count; ++i) {
@@ -44,7 +44,7 @@ struct Sampled {
   std::vector<SampleEvent> samples;
 };
 
-// Steps in which the GPU works for 5 ms at what the CPU launches within 1 ms, and at 50 us between two launches; behind each step the CPU waits, or does not.
+// Steps in which the GPU works for 5 ms at what the CPU launches within 1 ms, with 50 us between two launches; after each step the CPU waits, or does not.
 Scenario stepping(bool waits, int steps = 40) {
   Scenario program;
   Nanoseconds cpu = 0, gpu = 0;
@@ -103,7 +103,7 @@ TEST_CASE("code of a compiler of kernels is told from the program's own") {
 }
 
 TEST_CASE("a launching thread that stood still: which thread ran meanwhile, if one did for most of the time") {
-  // Of each 10 ms the launching thread is blocked for 8; another thread runs for `runs` of them.
+  // In each 10 ms the launching thread is blocked for 8 ms; another thread runs for `runs` of these.
   const auto blocked = [](Nanoseconds runs) {
     Scenario program;
     Scenario other = program.on_another_thread();
@@ -126,13 +126,13 @@ TEST_CASE("a launching thread that stood still: which thread ran meanwhile, if o
 }
 
 TEST_CASE("idle time behind waits for the GPU is due to them as far as they blocked") {
-  // Behind a wait that blocked for 3.6 ms, five kernels of 20 us are each launched 50 us after the one in front: the CPU is ahead behind these.
+  // After a wait that blocked for 3.6 ms, five kernels of 20 us are launched 50 us apart: the CPU is ahead after these.
   const Finding finding = first_bubble_of(*stepping(true).trace());
   CHECK(finding.key == "cpu_code");
   CHECK_THAT(finding.title, contains_text("ran CPU code, after it had waited for the GPU (cudaStreamSynchronize)."));
   CHECK_THAT(finding.seen, contains_text("lie behind waits for the GPU (cudaStreamSynchronize): without them the CPU would have been ahead."));
   CHECK_THAT(finding.advice, contains_text("Wait seldom"));
-  // And so it is: without waits the same program leaves the GPU idle in its first step alone.
+  // This is true: without waits the same program leaves the GPU idle in its first step only.
   const RuleAnswer ahead = answer(*stepping(false).trace(), "gpu_bubbles:share=0");
   Nanoseconds idle = 0;
   for (const Finding& each : ahead.findings) idle += each.cost;
@@ -140,7 +140,7 @@ TEST_CASE("idle time behind waits for the GPU is due to them as far as they bloc
 }
 
 TEST_CASE("where the CPU is behind the GPU all the time, waits cost nothing that is laid to them") {
-  Scenario program;  // a kernel of 20 us each 100 us; the wait finds the GPU done
+  Scenario program;  // a kernel of 20 us every 100 us; at the wait the GPU has already finished
   for (int launch = 0; launch < 400; ++launch) {
     const Nanoseconds t = launch * 100 * kMicrosecond;
     program.kernel("k", t, t + 5'000, t + 6'000, t + 26'000);
@@ -153,7 +153,7 @@ TEST_CASE("where the CPU is behind the GPU all the time, waits cost nothing that
 }
 
 TEST_CASE("a wait that lies many calls back was made up for") {
-  // Five times, behind a wait of 5 ms and as many calls, the CPU runs code for 0.4 ms in front of each of ten kernels.
+  // Five times, after a wait of 5 ms and as many calls, the CPU runs code for 0.4 ms before each of ten kernels.
   const auto idle_behind = [](int calls) {
     Scenario program;
     Nanoseconds t = 0;
@@ -171,7 +171,7 @@ TEST_CASE("a wait that lies many calls back was made up for") {
 }
 
 TEST_CASE("waits of training leave nothing to say about validation that its own code holds up") {
-  // Of each epoch: 20 steps of 1,200 kernels that the GPU has in its queue until a wait, then 20 steps of 95 ms of code and a kernel of 5 ms.
+  // Each epoch has 20 steps of 1,200 kernels, which the GPU has in its queue until a wait, then 20 steps of 95 ms of code and a kernel of 5 ms.
   Scenario program;
   Nanoseconds t = 0;
   for (int epoch = 0; epoch < 3; ++epoch) {
@@ -194,7 +194,7 @@ TEST_CASE("waits of training leave nothing to say about validation that its own 
 }
 
 TEST_CASE("code that uses what a wait brought is what to look at, however long the wait was") {
-  Scenario program;  // each 20 ms of the GPU's work, 15 ms of code with its result
+  Scenario program;  // after each 20 ms of the GPU's work, 15 ms of code that uses its result
   Nanoseconds t = 0;
   for (int step = 0; step < 50; ++step) {
     program.kernel("k", t, t + 5'000, t + 6'000, t + 20 * kMillisecond);
@@ -245,7 +245,7 @@ TEST_CASE("a burst of kernels that setup launches is no loop, however many they 
     }
   const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
   CHECK_THAT(bubbles.summary, contains_text("in the time in which its work repeats"));
-  CHECK_THAT(bubbles.summary, contains_text("of 1.05 s"));  // 44 steps of 24 ms, the last one's end less
+  CHECK_THAT(bubbles.summary, contains_text("of 1.05 s"));  // 44 steps of 24 ms, less the end of the last one
 }
 
 TEST_CASE("recorded training with a fault: a Python thread that computes beside it") {
@@ -256,7 +256,7 @@ TEST_CASE("recorded training with a fault: a Python thread that computes beside 
 }
 
 TEST_CASE("recorded training with a fault: loss.item() in each step") {
-  // 24.36 ms a step with it, 23.94 without, as the program measured: 1.7 %.
+  // A step takes 24.36 ms with it and 23.94 ms without it, as measured by the program: 1.7 %.
   const RuleAnswer bubbles = answer(*recorded("loss_each_step"), "gpu_bubbles");
   REQUIRE(!bubbles.findings.empty());
   CHECK_THAT(bubbles.findings[0].title, contains_text("after it had waited for the GPU (cudaStreamSynchronize)"));

@@ -1,4 +1,4 @@
-// What of a GPU's work the program waits for: programs that are simulated once more with kernels that take less.
+// How much of a GPU's work the program waits for: the programs are simulated again with shorter kernels.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -20,22 +20,22 @@ using lanescope::test::Scenario;
 
 namespace {
 
-// A thread enqueues kernels into one queue, and waits for the GPU now and then.
+// A thread enqueues kernels into one queue, and sometimes waits for the GPU.
 struct Step {
-  Nanoseconds code = 0;  // that runs before the launch
+  Nanoseconds code = 0;  // code that runs before the launch
   bool is_chosen = false;
   Nanoseconds kernel = 0;
-  bool waits = false;  // for the GPU, behind the launch
+  bool waits = false;  // true if the thread waits for the GPU after the launch
 };
 
 struct Run {
-  Nanoseconds end = 0;     // of the thread and of the GPU
-  Nanoseconds chosen = 0;  // what chosen kernels took together
+  Nanoseconds end = 0;     // end of the thread and of the GPU
+  Nanoseconds chosen = 0;  // total time of the chosen kernels
 };
 
 constexpr Nanoseconds kCall = 4 * kMicrosecond, kLatency = 3 * kMicrosecond;
 
-// The chosen kernels take this share less. Where there is a scenario, it is recorded.
+// The chosen kernels take less time by the share `less`. If a scenario is given, the run is recorded in it.
 Run run(const std::vector<Step>& steps, double less, Scenario* recorded = nullptr) {
   Run result;
   Nanoseconds cpu = 0, gpu = 0;
@@ -86,7 +86,7 @@ TEST_CASE("of a program that enqueues too slowly, kernels are awaited that a cal
   Scenario program;
   const Run before = run(steps, 0, &program);
   REQUIRE(before.chosen == 200 * 30 * kMicrosecond);
-  // One of ten kernels is waited for: a tenth of what all save.
+  // One of ten kernels is waited for, so a tenth of the total saving is won.
   CHECK(before.end - run(steps, 0.5).end == 20 * 15 * kMicrosecond);
   CHECK(told(*program.trace(), 200 * 15 * kMicrosecond, before.chosen) == 20 * 15 * kMicrosecond);
 }
@@ -103,7 +103,7 @@ TEST_CASE("a program is faster by no more than its thread waited") {
   std::vector<Step> steps(100, Step{50 * kMicrosecond, true, 60 * kMicrosecond, true});
   Scenario program;
   const Run before = run(steps, 0, &program);
-  // Kernels of 60 us behind calls of 4 us and 3 us on the way: the thread waits from the call's end, and that is what is left to win.
+  // Kernels of 60 us follow calls of 4 us and a latency of 3 us: the thread waits from the call's end, and that time can be won.
   CHECK(before.end - run(steps, 1).end == 100 * 60 * kMicrosecond);
   CHECK(told(*program.trace(), before.chosen, before.chosen) == before.chosen);
 
@@ -128,7 +128,7 @@ TEST_CASE("what is told is never less than a program gains, and as much where it
       const Nanoseconds answer = told(*trace, saved, before.chosen);
       INFO("program " << number << ", " << less << " less: saved " << saved << ", faster by " << gain << ", told " << answer);
       CHECK(answer <= saved);
-      CHECK(answer + 300 * kMicrosecond / 100 >= gain);  // of each kernel as much less was taken, of some a little more lies in awaited work
+      CHECK(answer + 300 * kMicrosecond / 100 >= gain);  // each kernel was shortened by the same share, and of some a little more lies in awaited work
       if (less > 0.01) continue;
       gained += gain;
       told_of_little += answer;
@@ -136,7 +136,7 @@ TEST_CASE("what is told is never less than a program gains, and as much where it
     }
   }
   INFO("saved " << saved_in_all << ", faster by " << gained << ", told " << told_of_little);
-  CHECK(gained < saved_in_all * 9 / 10);  // some of it is hidden
+  CHECK(gained < saved_in_all * 9 / 10);  // some of the saving is hidden
   CHECK(told_of_little < gained * 11 / 10);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("what another thread of the process waits for is awaited, and so is wh
     }
     return told(*program.trace(), 10 * 100 * kMicrosecond, 10 * 493 * kMicrosecond);
   };
-  CHECK(told_of([](Scenario&, Scenario&, Nanoseconds) {}) == 100 * kMicrosecond);  // the last one, whose end is the program's
+  CHECK(told_of([](Scenario&, Scenario&, Nanoseconds) {}) == 100 * kMicrosecond);  // the last kernel, whose end is the program's end
   CHECK(told_of([](Scenario&, Scenario& other, Nanoseconds t) { other.call("cudaEventSynchronize", t + 10 * kMicrosecond, t + 502 * kMicrosecond); }) ==
         10 * 100 * kMicrosecond);
   CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) {
@@ -159,10 +159,10 @@ TEST_CASE("what another thread of the process waits for is awaited, and so is wh
         }) == 10 * 100 * kMicrosecond);
   const auto waits_for_a_lock = [](Scenario& program, Nanoseconds t) { program.os_call("pthread_cond_wait", t + 10 * kMicrosecond, t + 900 * kMicrosecond); };
   const auto is_blocked = [](Scenario& program, Nanoseconds t) { program.state(ThreadState::kBlocked, t + 10 * kMicrosecond, t + 900 * kMicrosecond); };
-  // Nobody who waits for the GPU can end the wait: the same as where it is not known that the thread waits at all.
+  // Nothing that waits for the GPU can end this wait, so the answer is the same as if no wait of the thread were known.
   CHECK(told_of([&](Scenario& program, Scenario&, Nanoseconds t) { waits_for_a_lock(program, t); }) == 100 * kMicrosecond);
   CHECK(told_of([&](Scenario& program, Scenario&, Nanoseconds t) { is_blocked(program, t); }) == 100 * kMicrosecond);
-  // A thread that waits for the GPU, or a function that the GPU calls, may.
+  // A thread that waits for the GPU, or a function that the GPU calls, may end it.
   CHECK(told_of([&](Scenario& program, Scenario& other, Nanoseconds t) {
           waits_for_a_lock(program, t);
           other.call("cudaStreamSynchronize", t + 10 * kMicrosecond, t + 502 * kMicrosecond);
@@ -176,7 +176,7 @@ TEST_CASE("what another thread of the process waits for is awaited, and so is wh
           is_blocked(program, t);
         }) == 10 * 100 * kMicrosecond);
   CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) { program.call("cudaFree", t + 10 * kMicrosecond, t + 900 * kMicrosecond); }) ==
-        10 * 100 * kMicrosecond);  // which waits for the GPU
+        10 * 100 * kMicrosecond);  // it waits for the GPU
   CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) { program.call("cudaEventRecord", t + 10 * kMicrosecond, t + 900 * kMicrosecond); }) ==
         100 * kMicrosecond);
 }

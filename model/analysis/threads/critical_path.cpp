@@ -1,0 +1,277 @@
+#include "model/analysis/threads/critical_path.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "model/analysis/threads/waits.h"
+#include "thread_activity.h"
+
+namespace lanescope::analysis {
+namespace {
+
+constexpr Nanoseconds kLaunchLatency = 10'000;  // from the end of a call to its work, if nothing else holds it up
+
+// The operation that ends last within the time; if several end at or after its end, the one that ends last of all. Invalid if none overlaps the time.
+EventRef last_operation(const Trace& trace, TimeRange time, ProcessId process = kNone) {
+  EventRef last;
+  std::pair<Nanoseconds, Nanoseconds> latest{time.begin, time.begin};
+  for (const Track& track : trace.tracks()) {
+    if (!is_gpu_work(track.key.kind) || (process != kNone && track.key.process != process)) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      const EventIndex behind = lane.lower_bound(time.end);
+      if (behind == 0) continue;
+      const Nanoseconds end = lane.end(behind - 1);
+      const std::pair<Nanoseconds, Nanoseconds> ends{std::min(end, time.end), end};
+      if (ends <= latest) continue;
+      latest = ends;
+      last = {id, behind - 1};
+    }
+  }
+  return last;
+}
+
+class Walk {
+ public:
+  Walk(const Trace& trace, TimeRange step, const std::stop_token& stop) : trace_(trace), step_(step), stop_(stop), waits_(trace) {}
+
+  // `operation`: what ran on a GPU at the end of the step.
+  CriticalPath from_operation(EventRef operation) {
+    go_to_operation(operation);
+    return walk();
+  }
+  CriticalPath from_thread(ThreadId thread) {
+    thread_ = thread;
+    return walk();
+  }
+
+ private:
+  [[nodiscard]] TimeRange time(EventRef event) const {
+    const Lane& lane = trace_.lane(event.lane);
+    return {lane.start(event.index), lane.end(event.index)};
+  }
+  [[nodiscard]] ThreadId thread_of(EventRef event) const { return trace_.track_of(event.lane).key.thread; }
+
+  // Each turn goes further back, or on to an operation that was not visited.
+  CriticalPath walk() {
+    t_ = step_.end;
+    while (t_ > step_.begin && !stop_.stop_requested()) {
+      if (operation_.valid())
+        past_operation();
+      else if (thread_ != kNone)
+        along_thread();
+      else
+        take(step_.begin, PathKind::kUnknown, {});
+    }
+    if (stop_.stop_requested()) return {step_, {}};
+    std::reverse(parts_.begin(), parts_.end());
+    return {step_, std::move(parts_)};
+  }
+
+  // Adds a part from `begin`, or the start of the step, to the present position.
+  void take(Nanoseconds begin, PathKind kind, EventRef event, IdleCause cause = IdleCause::kUnknown) {
+    begin = std::max(begin, step_.begin);
+    if (begin >= t_) return;
+    parts_.push_back({{begin, t_}, kind, event, cause});
+    t_ = begin;
+  }
+
+  void go_to_operation(EventRef operation) {
+    thread_ = kNone;
+    operation_ = visited_.insert(operation).second ? operation : EventRef{};  // times of a damaged trace may lead in a circle
+  }
+  void go_to_thread(ThreadId thread) {
+    operation_ = {};
+    thread_ = thread;
+  }
+
+  void past_operation() {
+    const EventRef operation = operation_;
+    if (const auto collective = waits_.collective_wait(operation); collective && time(collective->last).begin > time(operation).begin) {
+      take(time(collective->last).begin, PathKind::kGpuWork, operation);
+      return go_to_operation(collective->last);
+    }
+    take(time(operation).begin, PathKind::kGpuWork, operation);
+    const std::optional<Wait> wait = waits_.before(operation);
+    const bool is_for_work = wait && wait->event.valid() && is_gpu_work(trace_.track_of(wait->event.lane).key.kind);
+    if (is_for_work) {
+      take(time(wait->event).end, PathKind::kOnTheWay, operation);
+      return go_to_operation(wait->event);
+    }
+    const std::optional<EventRef> launch = trace_.launch_of(operation);
+    if (!launch) return go_to_thread(kNone);
+    const TimeRange call = time(*launch);
+    take(call.end, t_ - call.end > kLaunchLatency ? PathKind::kEnqueued : PathKind::kOnTheWay, operation);
+    go_to_thread(thread_of(*launch));
+    take(call.begin, PathKind::kThread, *launch, thread_ == kNone ? IdleCause::kLaunch : cause_at(call.begin));
+  }
+
+  // Follows what the thread did until now, piece by piece, until it waited for something known.
+  void along_thread() {
+    const std::vector<Activity>& done = activities(thread_);
+    auto piece = std::partition_point(done.begin(), done.end(), [&](const Activity& each) { return each.range.begin < t_; });
+    if (piece == done.begin()) return take(step_.begin, PathKind::kUnknown, {});
+    --piece;
+    const EventRef call = piece->call == 0 ? EventRef{} : event_of(*piece);
+    if (call.valid() ? leaves(*piece, call) : piece->cause == IdleCause::kOsBlocked && was_handed_over(*piece, piece->range, {})) return;
+    const Nanoseconds begin = call.valid() ? std::max(piece->range.begin, time(call).begin) : piece->range.begin;
+    take(begin, PathKind::kThread, call.valid() ? call : piece->nvtx, piece->cause);
+  }
+
+  // Returns true if the call waited for something else, with which the way continues.
+  bool leaves(const Activity& piece, EventRef call) {
+    if (piece.cause == IdleCause::kSynchronize || piece.cause == IdleCause::kCopy) {
+      EventRef work = awaited_work(call);
+      // If the call still waits here, for work that ends after the step, the way goes back from the last operation before.
+      const bool still_waits = !work.valid() && time(call).end > t_;
+      if (still_waits) work = last_operation(trace_, {time(call).begin, t_}, trace_.track_of(call.lane).key.process);
+      if (!work.valid() || visited_.contains(work)) return false;
+      take(time(work).end, still_waits ? PathKind::kThread : PathKind::kReturn, call, piece.cause);
+      go_to_operation(work);
+      return true;
+    }
+    if (piece.cause == IdleCause::kOsLock && was_handed_over(piece, time(call), call)) return true;
+    const std::optional<Wait> wait = waits_.before(call);
+    if (!wait || !wait->event.valid() || (wait->kind != WaitKind::kWriter && wait->kind != WaitKind::kLockHolder)) return false;
+    const TimeRange other = time(wait->event);
+    if (other.begin >= t_ || other.end <= piece.range.begin || thread_of(wait->event) == kNone || !visited_.insert(call).second) return false;
+    take(other.end, PathKind::kReturn, call, piece.cause);
+    go_to_thread(thread_of(wait->event));
+    return true;
+  }
+
+  // Returns true if another thread ended the wait of this one by handing over to it, and the way continues there.
+  bool was_handed_over(const Activity& piece, TimeRange wait, EventRef call) {
+    if (wait.end > t_) return false;
+    const std::optional<Wait> turns = waits_.hand_over(thread_, wait);
+    if (!turns || !visited_.insert(turns->event).second) return false;
+    take(turns->time.end, PathKind::kReturn, call, piece.cause);
+    go_to_thread(thread_of(turns->event));
+    return true;
+  }
+
+  // The work that the call waited for, which ended before the present position: its own work, or that of others.
+  [[nodiscard]] EventRef awaited_work(EventRef call) {
+    const TimeRange own = time(call);
+    EventRef last;
+    const auto consider = [&](EventRef work) {
+      if (time(work).end > own.begin && time(work).end <= t_ && (!last.valid() || time(work).end > time(last).end)) last = work;
+    };
+    for (const EventRef work : trace_.work_of(call)) consider(work);
+    if (const std::optional<Wait> wait = waits_.before(call); wait && wait->kind == WaitKind::kGpuWork) consider(wait->event);
+    return last;
+  }
+
+  // In adjoining pieces that cover the step.
+  const std::vector<Activity>& activities(ThreadId thread) {
+    const auto [found, is_new] = activities_.try_emplace(thread);
+    if (is_new) ThreadActivity(trace_, tracks_, thread, names_).describe(step_, found->second);
+    return found->second;
+  }
+
+  [[nodiscard]] IdleCause cause_at(Nanoseconds t) {
+    const std::vector<Activity>& done = activities(thread_);
+    const auto piece = std::partition_point(done.begin(), done.end(), [&](const Activity& each) { return each.range.end <= t; });
+    return piece == done.end() ? IdleCause::kLaunch : piece->cause;
+  }
+
+  // The call that the piece belongs to: of the calls with its name, the one that was running at the present position.
+  [[nodiscard]] EventRef event_of(const Activity& piece) const {
+    for (const TrackId id : tracks_.of(thread_)) {
+      const Track& track = trace_.tracks()[id];
+      if (track.key.kind == TrackKind::kCpuSamples || track.key.kind == TrackKind::kBacktraces || track.key.kind == TrackKind::kThreadStates) continue;
+      for (const LaneId lane : track.lanes)
+        if (const auto index = trace_.lane(lane).at(std::min(t_, piece.range.end) - 1); index && trace_.lane(lane).name(*index) == piece.call)
+          return {lane, *index};
+    }
+    return {};
+  }
+
+  const Trace& trace_;
+  TimeRange step_;
+  std::stop_token stop_;
+  WaitFinder waits_;
+  ThreadTracks tracks_{trace_};
+  NameClasses names_{trace_};
+  std::map<ThreadId, std::vector<Activity>> activities_;  // of threads on the way
+  std::set<EventRef> visited_;                            // operations, and calls from which the way went to another thread
+  Nanoseconds t_ = 0;                                     // the present position: how far back the way has come
+  EventRef operation_;                                    // the next operation on the way,
+  ThreadId thread_ = kNone;                               // or else the thread whose activity is next
+  std::vector<PathPart> parts_;                           // the last part first
+};
+
+// Of the work that the process enqueued within the range, the one that ends last.
+EventRef last_work(const Trace& trace, ProcessId process, TimeRange range, const std::stop_token& stop) {
+  EventRef last;
+  for (const TrackId id : trace.tracks_of(process, TrackKind::kCudaApi))
+    for (const LaneId lane : trace.tracks()[id].lanes)
+      for (EventIndex i = trace.lane(lane).lower_bound(range.begin); i < trace.lane(lane).size() && trace.lane(lane).start(i) < range.end; ++i) {
+        if (stop.stop_requested()) return {};
+        for (const EventRef work : trace.work_of({lane, i}))
+          if (!last.valid() || trace.event(work).end() > trace.event(last).end()) last = work;
+      }
+  return last;
+}
+
+}  // namespace
+
+CriticalPath critical_path(const Trace& trace, TimeRange time, const std::stop_token& stop) {
+  if (time.empty() || trace.provenance().outline_only) return {time, {}};
+  const EventRef last = last_operation(trace, time);
+  if (!last.valid()) return {time, {}};
+  if (trace.event(last).end() >= time.end) return Walk(trace, time, stop).from_operation(last);
+  const std::optional<EventRef> launch = trace.launch_of(last);
+  if (launch) return Walk(trace, time, stop).from_thread(trace.track_of(launch->lane).key.thread);
+  return Walk(trace, {time.begin, trace.event(last).end()}, stop).from_operation(last);
+}
+
+CriticalPath critical_path(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop) {
+  const Event event = trace.event(nvtx_range);
+  const TimeRange range{event.start, event.end()};
+  if (range.empty() || trace.provenance().outline_only) return {range, {}};
+  const TrackKey& key = trace.track_of(nvtx_range.lane).key;
+  const EventRef last = last_work(trace, key.process, range, stop);
+  if (last.valid() && trace.event(last).end() > range.end) return Walk(trace, {range.begin, trace.event(last).end()}, stop).from_operation(last);
+  return key.thread == kNone ? critical_path(trace, range, stop) : Walk(trace, range, stop).from_thread(key.thread);
+}
+
+Message path_words(const PathPart& part) {
+  switch (part.kind) {
+    case PathKind::kGpuWork:
+      return Message("Work of the GPU");
+    case PathKind::kEnqueued:
+      return Message(idle_cause_name(IdleCause::kDependency));
+    case PathKind::kOnTheWay:
+      return Message("On its way to the GPU");
+    case PathKind::kThread:
+      return Message(idle_cause_name(part.cause));
+    case PathKind::kReturn:
+      return Message("Returning from the wait");
+    case PathKind::kUnknown:
+      break;
+  }
+  return Message("What was waited for was not recorded");
+}
+
+std::vector<PathSum> path_sums(const Trace& trace, const CriticalPath& path) {
+  // Parts of one process, thread or GPU each, as a sum is shown with the place of its longest part.
+  std::map<std::tuple<PathKind, IdleCause, NameId, ProcessId, ThreadId, GpuId>, PathSum> sums;
+  for (const PathPart& part : path.parts) {
+    const TrackKey place = part.event.valid() ? trace.track_of(part.event.lane).key : TrackKey{};
+    const NameId name = part.event.valid() ? trace.event(part.event).name : NameId{};
+    PathSum& sum = sums[{part.kind, part.cause, name, place.process, place.thread, place.gpu}];
+    if (part.range.length() > sum.longest.range.length()) sum.longest = part;
+    sum.time += part.range.length();
+    ++sum.parts;
+  }
+  std::vector<PathSum> sorted;
+  for (const auto& [key, sum] : sums) sorted.push_back(sum);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const PathSum& a, const PathSum& b) { return a.time > b.time; });
+  return sorted;
+}
+
+}  // namespace lanescope::analysis
