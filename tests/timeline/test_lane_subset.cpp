@@ -1,4 +1,5 @@
 #include <atomic>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -20,7 +21,7 @@ void by_name(const Lane& lane, EventIndex first, std::span<LaneSplit::Key> into)
   for (LaneSplit::Key& key : into) key = lane.name(first++);
 }
 
-// The lane made of copies of the events that have the name.
+// The lane made of copies of the events with this name.
 Lane copied(const Lane& lane, NameId name) {
   std::vector<std::shared_ptr<const LaneSegment>> segments;
   std::vector<Event> events;
@@ -76,6 +77,16 @@ TEST_CASE("the events of one name answer as a lane of copies of them would") {
   REQUIRE(split.memory_bytes() < 8 * lane.size());
 }
 
+TEST_CASE("until for ever, all is busy that a subset has, however long before time 0") {
+  // As for one of several recordings that started before the first one that is named.
+  SmallTrace small;
+  const NameId name = small.builder.intern("work");
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {Event{-9'000'000'000'000, 40, name, 0, 0}, Event{-8'000'000'000'000, 2, name, 0, 0}});
+  const auto trace = small.builder.snapshot();
+  const LaneSplit split(std::shared_ptr<const Lane>(trace, &trace->lane(0)), by_name);
+  CHECK(split.subset(name).busy({std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()}) == 42);
+}
+
 TEST_CASE("a lane that grew is taken apart as if anew") {
   std::mt19937 random(GENERATE(range(1u, 6u)));
   SmallTrace small;
@@ -90,7 +101,7 @@ TEST_CASE("a lane that grew is taken apart as if anew") {
     trace = small.builder.snapshot();
     split = LaneSplit(std::shared_ptr<const Lane>(trace, &trace->lane(0)), by_name, &split);
   }
-  // The missing ones come late, in front of others.
+  // The missing events arrive late, before others in time.
   small.builder.add(small.on_gpu(TrackKind::kKernels), {events.begin() + 4'000, events.begin() + 4'003});
   trace = small.builder.snapshot();
   split = LaneSplit(std::shared_ptr<const Lane>(trace, &trace->lane(0)), by_name, &split);
@@ -145,7 +156,7 @@ TEST_CASE("lanes of a single event add up and are taken apart by their name, wha
 
 TEST_CASE("every part of parallel work is done once, also from within another") {
   std::vector<std::atomic<int>> done(1'000);
-  parallel_for(10, [&](std::size_t outer) { parallel_for(100, [&](std::size_t inner) { ++done[outer * 100 + inner]; }); });
+  work_in_parts(10, [&](std::size_t outer) { work_in_parts(100, [&](std::size_t inner) { ++done[outer * 100 + inner]; }); });
   for (const auto& times : done) REQUIRE(times == 1);
 }
 

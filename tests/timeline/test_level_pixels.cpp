@@ -12,7 +12,7 @@ using lanescope::test::SmallTrace;
 
 namespace {
 
-// Streams of random kernels on one GPU, and a level that combines them all.
+// Streams of random kernels on one GPU, and a level that combines all of them.
 struct Streams {
   Streams(unsigned seed, std::size_t streams, std::size_t events, Nanoseconds span) {
     std::mt19937 random(seed);
@@ -33,7 +33,7 @@ bool covered(const std::vector<Event>& events, Nanoseconds time) {
   return std::any_of(events.begin(), events.end(), [time](const Event& event) { return event.start <= time && time < event.end(); });
 }
 
-// The oracle: slow, obvious.
+// The oracle: slow and obvious.
 Nanoseconds covered_one_by_one(const Streams& streams, TimeRange window) {
   Nanoseconds sum = 0;
   for (Nanoseconds time = window.begin; time < window.end; ++time)
@@ -56,6 +56,14 @@ std::map<NameId, Nanoseconds> time_by_name(const Streams& streams, TimeRange win
 }
 
 }  // namespace
+
+TEST_CASE("sums are not known of pixels that were never asked for") {
+  const Streams streams(1, 1, 20, 1'000);
+  const LevelContent content(streams.trace, streams.level);
+  LevelRasterizer rasterizer;
+  REQUIRE_FALSE(rasterizer.sum(content, {0, 1'000}));
+  REQUIRE_FALSE(rasterizer.sum(content, {}));
+}
 
 TEST_CASE("every column equals the sum over its nanoseconds") {
   const unsigned seed = GENERATE(range(1u, 9u));
@@ -161,7 +169,7 @@ TEST_CASE("panning by whole pixels moves the columns and changes none") {
   const Streams streams(51, 2, 2'000, 1'000'000);
   const LevelContent content(streams.trace, streams.level);
   LevelRasterizer rasterizer;
-  const Viewport viewport{{100'000, 300'000}, 1'000};  // 200 ns a pixel
+  const Viewport viewport{{100'000, 300'000}, 1'000};  // 200 ns per pixel
   const LevelPixels before = rasterizer.rasterize(content, viewport);
   const LevelPixels& after = rasterizer.rasterize(content, {panned(viewport.range, 37 * 200), 1'000});
   for (std::int32_t x = 37; x < 1'000; ++x) REQUIRE(before.column(x).busy == after.column(x - 37).busy);
@@ -170,7 +178,7 @@ TEST_CASE("panning by whole pixels moves the columns and changes none") {
 TEST_CASE("a view that was panned shows what one computed anew does") {
   std::mt19937 random(GENERATE(range(51u, 54u)));
   const std::size_t lanes = GENERATE(1, 3);
-  const Nanoseconds length = GENERATE(700, 66'667, 600'001);  // no multiple of the width: columns are not equally long
+  const Nanoseconds length = GENERATE(700, 66'667, 600'001);  // not a multiple of the width: columns differ in length
   const std::int32_t width = GENERATE(50, 64, 333);
   const Streams streams(static_cast<unsigned>(random()), lanes, 3'000, 1'000'000);
   const LevelContent content(streams.trace, streams.level);
@@ -200,7 +208,7 @@ TEST_CASE("the union of lanes that take turns for long is exact, whatever else b
   constexpr std::size_t kStreams = 3;
   SmallTrace small;
   std::vector<Event> events[kStreams];
-  std::vector<Nanoseconds> covered_before{0};  // each ns
+  std::vector<Nanoseconds> covered_before{0};  // each nanosecond
   std::vector<bool> covers(20'000);
   Nanoseconds time = 0;
   const auto add = [&](std::size_t stream, Nanoseconds start, Nanoseconds length) {
@@ -270,7 +278,7 @@ TEST_CASE("intervals that overlap or touch become one, and all say what is cover
   REQUIRE(intervals.end(0) == 50);
   REQUIRE(intervals.covered_before(45) == 35);
   REQUIRE(intervals.covered_before(75) == 45);
-  IntervalUnion::Writer other(intervals, 30);  // from there on it was otherwise
+  IntervalUnion::Writer other(intervals, 30);  // from this time on it was different
   REQUIRE(other.add(30, 35) == 30);
   const IntervalUnion changed = other.take();
   REQUIRE(changed.size() == 1);
@@ -363,7 +371,7 @@ TEST_CASE("a union that grew with its lanes equals one made anew") {
   std::vector<std::vector<Event>> all(3);
   ContentCache cache;
   for (std::uint32_t stream = 0; stream < 3; ++stream) all[stream] = random_events(small, random, 90'000, 900'000'000);
-  for (int part = 0; part < 3; ++part) {  // segments fill up, others start; the last part of one lane comes late
+  for (int part = 0; part < 3; ++part) {  // segments fill up, and others start; the last part of one lane comes late
     for (std::uint32_t stream = 0; stream < 3; ++stream) {
       const auto first = all[stream].begin() + part * 30'000;
       small.builder.add(small.on_gpu(TrackKind::kKernels, stream + 1), std::vector<Event>(first, first + 30'000));
@@ -393,7 +401,7 @@ TEST_CASE("a range on the GPU lasts from the first to the last operation that wa
   LaneId ranges = kNone;
   for (const Track& track : trace->tracks())
     if (track.key.kind == TrackKind::kNvtxRanges) ranges = track.lanes.front();
-  // step 0: kernel 50 to 80 and copy 300 to 350; step 1: kernel 320 to 400, which overlaps it; idle launched nothing.
+  // step 0: kernel 50 to 80 and copy 300 to 350; step 1: kernel 320 to 400, which overlaps the copy; idle launched nothing.
   const auto lanes = project_on_gpu(*trace, {&ranges, 1}, small.gpu).front();
   REQUIRE(lanes.size() == 2);
   REQUIRE(lanes[0].lane->extent() == TimeRange{50, 350});
@@ -406,7 +414,7 @@ TEST_CASE("a range on the GPU lasts from the first to the last operation that wa
 }
 
 TEST_CASE("of more lanes than are kept, columns are the same sums, and have no boxes") {
-  // A quarter of the lanes is covered by one event throughout, as ranges that nothing ended are; another has one event of any length.
+  // A quarter of the lanes is covered by one event to the end, like ranges that were never ended; another quarter has one event of any length.
   constexpr std::uint32_t kLanes = 700;
   constexpr Nanoseconds kSpan = 4'000;
   std::mt19937 random(3);

@@ -13,7 +13,7 @@ using namespace lanescope::timeline;
 
 namespace {
 
-// A thread that runs 30 of 100 ns and waits in poll, with three samples; and one of which only calls are known.
+// A thread that runs for 30 of 100 ns and waits in poll, with three samples; and a thread with calls only.
 struct Program : SmallTrace {
   Program() {
     const ThreadStateSpan states[] = {{0, 20, {ThreadState::kRunning, 2}},
@@ -53,7 +53,7 @@ struct Program : SmallTrace {
       if (property.label == label) return property.value;
     return {};
   }
-  // The lines of a call chain but the first.
+  // The lines of a call chain except the first.
   std::vector<std::string> callers(EventRef ref, Length length) const {
     std::vector<std::string> lines;
     for (const Property& property : describe_event(*trace, ref, length))
@@ -75,14 +75,14 @@ TEST_CASE("a thread's own row shows when it ran or could have, and tells how muc
   const LevelContent states(program.trace, row.levels[0]);
   CHECK(states.busy({0, 100}) == 40);
   CHECK(states.busy({0, 20}) == 20);
-  CHECK(states.busy({20, 80}) == 0);  // blocked: quiet
+  CHECK(states.busy({20, 80}) == 0);  // the thread is blocked
   CHECK(states.busy({80, 90}) == 10);
   CHECK(LevelContent(program.trace, row.levels[1]).count({0, 100}) == 3);
-  // Collapsed, it shows the same states; a thread without any shows what is below it.
+  // A collapsed row shows the same states; a thread without states shows the rows below it.
   CHECK(row.all == row.levels[0]);
   const Row& other = tree.row(*tree.find("process:1/thread:4712"));
   CHECK_FALSE(other.share.has_value());
-  // What it does after 100 of 350 ns is not known while it is recorded; it may wait for all of them.
+  // While recording goes on, the thread's time after 100 of 350 ns is not known; it may be waiting in all of that time.
   Program live;
   live.builder.provenance().format = "Lanescope";
   const auto so_far = live.builder.snapshot();
@@ -130,7 +130,7 @@ TEST_CASE("threads that called nothing and hardly ran are one line") {
   CHECK(three[1].starts_with("process:1/thread:5001"));
   CHECK(three[2].starts_with("process:1/thread:5002"));
   CHECK(three[3] == "process:1/quiet closed");
-  CHECK(rows_of(2).size() == 5);  // of two, one line would save one
+  CHECK(rows_of(2).size() == 5);  // one line for two would save only one
 }
 
 TEST_CASE("of many processes those are open and stand first that use the GPU, else those that ran longest") {
@@ -197,7 +197,7 @@ TEST_CASE("what is quiet on the strip can still be asked for") {
   REQUIRE(blocked.has_value());
   CHECK(event_title(*program.trace, *blocked) == "Blocked");
   CHECK(program.value(*blocked, "In") == "poll, 67 ns");
-  CHECK(program.value(*blocked, "Call chain") == "train  train.py:12 (Python)");  // where it was called
+  CHECK(program.value(*blocked, "Call chain") == "train  train.py:12 (Python)");  // the place of the call
   CHECK_FALSE(quiet_state(*program.trace, row.levels[0], 500).has_value());
   CHECK_FALSE(quiet_state(*program.trace, row.levels[1], 5).has_value());  // samples
   Level two_threads = row.levels[0];
@@ -221,7 +221,7 @@ TEST_CASE("processors have rows, by number, with how much of the whole recording
   CHECK_FALSE(RowTree(*without.builder.snapshot()).find("processors").has_value());
 }
 
-// A program that sleeps has no events: what is known of its first 350 ns is no share of the seconds since then.
+// A program that sleeps has no events: what is known of its first 350 ns gives no share of the seconds since then.
 TEST_CASE("processors have no shares while too little is known of the time that the clock tells") {
   Program program;
   program.builder.provenance().finished = false;
@@ -232,11 +232,11 @@ TEST_CASE("processors have no shares while too little is known of the time that 
     return row_title(tree.row(*tree.find("processors"))).english();
   };
   CHECK(share_at(std::nullopt) == "4.3 % CPU cores (2)");
-  CHECK(share_at(380) == "4.3 % CPU cores (2)");  // less than a tenth is not known
+  CHECK(share_at(380) == "4.3 % CPU cores (2)");  // less than a tenth is unknown
   CHECK(share_at(4'000'000'000) == "CPU cores (2)");
 }
 
-// Of a part that was saved, events that reach into it are there whole, and some that lie in front of it.
+// A saved part keeps events that reach into it whole, and some events that lie before it.
 TEST_CASE("processors of a saved part have shares of its time") {
   Program program;
   program.builder.provenance().part = SavedPart{{10, 60}, 0};
@@ -255,7 +255,7 @@ TEST_CASE("a sample tells its call chain, innermost first, as far as one wants t
   CHECK(program.value({lane, 0}, "Call chain") == "level19  libz.so.1");
   CHECK(program.callers({lane, 0}, Length::kWhole).size() == 20);
   CHECK(program.callers({lane, 0}, Length::kWhole).back() == "train  train.py:12 (Python)");
-  // In brief, the line of Python stands behind the innermost calls: 20 native ones are 8, and 12 more.
+  // In brief, the line of Python comes after the innermost calls: of 20 native calls, 8 lines, and 12 more.
   const std::vector<std::string> brief = program.callers({lane, 0}, Length::kBrief);
   REQUIRE(brief.size() == 9);
   CHECK(brief[6] == "level12  libz.so.1");
@@ -270,13 +270,13 @@ TEST_CASE("a call tells the chain that was taken at it") {
   const LaneId calls = program.lane(TrackKind::kOsRuntime);
   CHECK(program.value({calls, 0}, "Call chain") == "train  train.py:12 (Python)");
   CHECK(program.value({calls, 1}, "Call chain").empty());
-  // On a backtrace stands who called.
+  // A backtrace shows the callers.
   const auto label = [&](EventIndex index) {
     return event_label(*program.trace, TrackKind::kBacktraces, program.trace->event({program.lane(TrackKind::kBacktraces), index}));
   };
   CHECK(label(0) == "train");
-  CHECK(label(1) == "train");  // twenty native calls further in
-  // Taken a little after the call began: the correlation id tells.
+  CHECK(label(1) == "train");  // twenty native calls deeper
+  // The backtrace was taken a little after the call started; the correlation id identifies the call.
   const LaneId launches = program.lane(TrackKind::kCudaApi);
   CHECK(program.value({launches, 0}, "Call chain") == "level19  libz.so.1");
   CHECK(program.value({launches, 1}, "Call chain").empty());
@@ -347,8 +347,8 @@ TEST_CASE("what has no end of its own says what ended then") {
       {"Lanescope", ProcessEndKind::kDetached, 90, RecordingEnd::kRange, "no: still open when the range that was captured ended"},
       {"Lanescope", ProcessEndKind::kSignaled, 90, RecordingEnd::kTargetExited, "no: still open when the process ended"},
       {"Lanescope", ProcessEndKind::kReplaced, 90, RecordingEnd::kStopped, "no: still open when the process became another program (exec)"},
-      {"Lanescope", ProcessEndKind::kDetached, 100'000, RecordingEnd::kStopped, "no: its end was not recorded"},  // as records were lost
-      {"Lanescope", ProcessEndKind::kUnknown, kNone, RecordingEnd::kUnknown, "no: its end was not recorded"},     // of a recording that runs, too
+      {"Lanescope", ProcessEndKind::kDetached, 100'000, RecordingEnd::kStopped, "no: its end was not recorded"},      // because records were lost
+      {"Lanescope", ProcessEndKind::kUnknown, kNone, RecordingEnd::kUnknown, "no: its end is not in the recording"},  // it still runs, or was cut off
       {"Chrome JSON", ProcessEndKind::kUnknown, kNone, RecordingEnd::kUnknown, "no: still open when the recording ended"},
   };
   for (const End& end : ends) {
@@ -374,6 +374,6 @@ TEST_CASE("what has no end of its own says what ended then") {
     std::string words = finished(TrackKind::kKernels);
     if (const std::size_t still = words.find("still running"); still != std::string::npos)
       words.replace(still, std::string_view("still running").size(), "still open");
-    if (end.process_end != 100'000) CHECK(words == end.words);  // CUPTI hands out a kernel that still runs when all ends, and never before
+    if (end.process_end != 100'000) CHECK(words == end.words);  // CUPTI reports a kernel that still runs only when everything ends
   }
 }

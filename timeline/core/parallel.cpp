@@ -16,7 +16,7 @@
 namespace lanescope::timeline {
 namespace {
 
-// One call of parallel_for. Who takes no part of it any more does not touch `part`, which ends with the call.
+// One call of work_in_parts(). A thread that gets no further part does not access `part`, which is destroyed at the end of the call.
 struct Call {
   Call(std::size_t parts, const std::function<void(std::size_t)>& function) : count(parts), part(function) {}
   void work() {
@@ -26,10 +26,10 @@ struct Call {
       } catch (...) {
         if (!has_failed.exchange(true)) failure = std::current_exception();
       }
-      if (++ended == count) ended.notify_all();  // also where it failed, or the call would not end
+      if (++ended == count) ended.notify_all();  // also after a failure, because the call would not end otherwise
     }
   }
-  // Until all parts have ended; throws what the first that failed threw.
+  // Waits until all parts have ended; rethrows the exception of the first part that failed.
   void wait() {
     for (std::size_t now = ended; now != count; now = ended) ended.wait(now);
     if (failure) std::rethrow_exception(failure);
@@ -39,18 +39,18 @@ struct Call {
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> ended{0};
   std::atomic<bool> has_failed{false};
-  std::exception_ptr failure;  // to be read once all have ended
+  std::exception_ptr failure;  // to be read when all parts have ended
 };
 
-// One thread less than there are cores; they live as long as the process. A thread that the system lets run too late to help holds nobody
-// up: what is waited for is the parts, not the threads.
+// One thread less than there are cores; they live as long as the process. A thread that is scheduled too late to help delays nobody, because only the parts are
+// waited for, not the threads.
 class Workers {
  public:
   Workers() {
     const unsigned cores = usable_cores();
     try {
       for (unsigned index = 1; index < std::min(cores, kMost); ++index) threads_.emplace_back([this] { serve(); });
-    } catch (const std::system_error&) {  // no room for another thread: those that run do its part
+    } catch (const std::system_error&) {  // no further thread can be created: the others do its parts
     } catch (const std::bad_alloc&) {
     }
   }
@@ -63,7 +63,7 @@ class Workers {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  // False when another call is under way.
+  // Returns false if another call is in progress.
   bool run(std::size_t count, const std::function<void(std::size_t)>& part) {
     const std::unique_lock only(running_, std::try_to_lock);
     if (!only.owns_lock()) return false;
@@ -99,10 +99,10 @@ class Workers {
   std::mutex running_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::shared_ptr<Call> call_;  // the last one
+  std::shared_ptr<Call> call_;  // the last call
   std::uint64_t generation_ = 0;
   bool stopping_ = false;
-  std::vector<std::thread> threads_;  // last: they use all of the above
+  std::vector<std::thread> threads_;  // last member: the threads use all of the above
 };
 
 thread_local bool working = false;
@@ -118,7 +118,7 @@ void on_this_thread_alone(const std::function<void()>& work) {
   work();
 }
 
-void parallel_for(std::size_t count, const std::function<void(std::size_t)>& part) {
+void work_in_parts(std::size_t count, const std::function<void(std::size_t)>& part) {
   static Workers workers;
   const auto guarded = [&](std::size_t index) { on_this_thread_alone([&] { part(index); }); };
   if (count > 1 && !working && workers.run(count, guarded)) return;

@@ -23,7 +23,7 @@ void EventMatches::grow(std::shared_ptr<const Trace> trace) {
   trace_ = std::move(trace);
   lanes_.merge(before_);
   before_ = std::exchange(lanes_, {});
-  // Functions get their names late: what was found in chains before may have changed.
+  // Names of functions may arrive late: earlier matches in chains may be outdated.
   std::erase_if(before_, [this](const auto& entry) { return has_chains(*trace_, entry.first); });
   match_names();
 }
@@ -63,6 +63,19 @@ const LaneSubset& EventMatches::in_lane(LaneId id) {
   return entry->second.subset(kMatch);
 }
 
+std::uint64_t EventMatches::events_to_search() const {
+  std::uint64_t events = 0;
+  if (text_.empty() || !trace_) return events;
+  for (LaneId lane = 0; lane < trace_->lanes().size(); ++lane)
+    if (is_at_hand(lane) && !lanes_.contains(lane) && !before_.contains(lane)) events += trace_->lane(lane).size();
+  return events;
+}
+
+void EventMatches::search_lanes(const std::stop_token& stop) {
+  for (LaneId lane = 0; lane < trace_->lanes().size() && !stop.stop_requested(); ++lane)
+    if (is_at_hand(lane)) in_lane(lane);
+}
+
 std::uint64_t EventMatches::count() {
   std::uint64_t events = 0;
   if (!text_.empty())
@@ -76,14 +89,14 @@ std::optional<EventRef> EventMatches::find(EventRef from, Nanoseconds time, Dire
   using Place = std::tuple<Nanoseconds, LaneId, EventIndex>;
   const bool forward = direction == Direction::kNext;
   const Place here = from.valid() ? Place{time, from.lane, from.index} : Place{time, 0, 0};
-  std::optional<Place> nearest, outermost;  // on the wanted side, and the first of all from the other end
+  std::optional<Place> nearest, outermost;  // on the wanted side, and the first one from the other end
   const auto better = [&](const Place& a, const std::optional<Place>& b) { return !b || (forward ? a < *b : a > *b); };
   for (LaneId lane = 0; lane < trace_->lanes().size(); ++lane) {
     const LaneSubset& found = in_lane(lane);
     if (found.empty()) continue;
     const auto place = [&](EventIndex i) { return Place{found.start(i), lane, found.source_index(i)}; };
     if (const Place end = place(forward ? 0 : found.size() - 1); better(end, outermost)) outermost = end;
-    // Matches of the same start may lie on both sides of `here`.
+    // Matches with the same start may be on both sides of `here`.
     EventIndex i = found.lower_bound(forward ? time : time + 1);
     if (forward) {
       while (i < found.size() && from.valid() && place(i) <= here) ++i;

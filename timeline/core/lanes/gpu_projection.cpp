@@ -13,7 +13,7 @@
 namespace lanescope::timeline {
 namespace {
 
-// What each API call of a process put on a GPU: by correlation id, from the first operation's beginning to the last's end.
+// The GPU work of each API call of a process: by correlation id, from the start of the first operation to the end of the last.
 class WorkOfCalls {
  public:
   WorkOfCalls() = default;
@@ -55,7 +55,7 @@ class WorkOfCalls {
   }
 
  private:
-  static constexpr std::uint64_t kSparsest = 4;  // ids an event for which a table of all ids is made
+  static constexpr std::uint64_t kSparsest = 4;  // ids per event up to which a table of all ids is used
   static constexpr TimeRange kNoWork{std::numeric_limits<Nanoseconds>::max(), std::numeric_limits<Nanoseconds>::min()};
 
   static void extend(TimeRange& hull, TimeRange by) { hull = {std::min(hull.begin, by.begin), std::max(hull.end, by.end)}; }
@@ -79,22 +79,22 @@ class WorkOfCalls {
 
   std::uint32_t first_ = kNone;  // the smallest id
   bool dense_ = false;
-  std::vector<TimeRange> by_id_;  // from the smallest id on
+  std::vector<TimeRange> by_id_;  // starting with the smallest id
   std::vector<std::pair<std::uint32_t, TimeRange>> sorted_;
 };
 
-// What a thread's calls launched, by the calls' beginnings.
+// The work that the calls of a thread launched, by the starts of the calls.
 struct Launch {
   Nanoseconds call = 0;
   TimeRange work;
 };
 
-// Calls lie on these lanes of the thread.
+// `lanes`: the lanes of the thread's calls.
 std::vector<Launch> launches_of(const std::vector<const Lane*>& lanes, const WorkOfCalls& work) {
   std::size_t calls = 0;
   for (const Lane* lane : lanes) calls += lane->size();
   std::vector<Launch> launches;
-  launches.reserve(calls);  // at most: what is not written takes no memory
+  launches.reserve(calls);  // an upper bound: pages that are not written take no memory
   for (const Lane* lane : lanes)
     for (EventIndex i = 0; i < lane->size(); ++i)
       if (const auto found = work.find(lane->correlation(i))) launches.push_back({lane->start(i), *found});
@@ -136,7 +136,7 @@ std::vector<ProjectedLane> project(const Lane& ranges, const std::vector<Launch>
   }
   std::stable_sort(projected.begin(), projected.end(), [](const Projected& a, const Projected& b) { return a.event.start < b.event.start; });
 
-  std::vector<std::vector<Projected>> rows;  // each takes the first in which it overlaps nothing
+  std::vector<std::vector<Projected>> rows;  // a range gets the first row in which it overlaps nothing
   std::priority_queue<std::pair<Nanoseconds, std::size_t>, std::vector<std::pair<Nanoseconds, std::size_t>>, std::greater<>> busy;  // by their ends
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> free;
   for (const Projected& range : projected) {
@@ -169,19 +169,19 @@ std::vector<std::vector<ProjectedLane>> project_on_gpu(const Trace& trace, std::
   }
   std::vector<std::pair<const ProcessId, WorkOfCalls>*> processes;
   for (auto& entry : work) processes.push_back(&entry);
-  parallel_for(processes.size(), [&](std::size_t i) { processes[i]->second = WorkOfCalls(trace, processes[i]->first, gpu); });
+  work_in_parts(processes.size(), [&](std::size_t i) { processes[i]->second = WorkOfCalls(trace, processes[i]->first, gpu); });
   std::vector<std::vector<const Lane*>> calls(trace.threads().size());  // by thread: lanes of its calls
   for (const Track& track : trace.tracks())
     if (track.key.kind == TrackKind::kCudaApi && track.key.thread != kNone)
       for (const LaneId id : track.lanes) calls[track.key.thread].push_back(&trace.lane(id));
   std::vector<std::pair<const ThreadId, std::vector<Launch>>*> threads;
   for (auto& entry : launches) threads.push_back(&entry);
-  parallel_for(threads.size(), [&](std::size_t i) {
+  work_in_parts(threads.size(), [&](std::size_t i) {
     const ThreadId thread = threads[i]->first;
     threads[i]->second = launches_of(calls[thread], work.at(trace.threads()[thread].process));
   });
   std::vector<std::vector<ProjectedLane>> projected(ranges.size());
-  parallel_for(ranges.size(), [&](std::size_t i) { projected[i] = project(trace.lane(ranges[i]), launches.at(trace.track_of(ranges[i]).key.thread)); });
+  work_in_parts(ranges.size(), [&](std::size_t i) { projected[i] = project(trace.lane(ranges[i]), launches.at(trace.track_of(ranges[i]).key.thread)); });
   return projected;
 }
 

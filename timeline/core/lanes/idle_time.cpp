@@ -14,7 +14,7 @@ using analysis::IdleCause;
 using analysis::IdleGap;
 using analysis::IdlePart;
 
-// Names of lanes start at 1: 0 is the name of nothing.
+// Names in the lanes start at 1, because 0 means no name.
 NameId name_of(IdleCause cause) noexcept { return static_cast<NameId>(cause) + 1; }
 IdleCause cause_of(NameId name) noexcept { return name == 0 ? IdleCause::kUnknown : static_cast<IdleCause>(name - 1); }
 
@@ -96,7 +96,7 @@ std::optional<Gap> IdleTime::nearest(Nanoseconds time, Nanoseconds shortest, Dir
 
 std::optional<Gap> IdleTime::nearest(const Gap& from, Nanoseconds shortest, Direction direction) const {
   if (!gpus_) return std::nullopt;
-  std::vector<Gap> together;  // those that begin with it, by GPU
+  std::vector<Gap> together;  // gaps with the same start, by GPU
   const auto gather = [&](Nanoseconds begin) {
     together.clear();
     for (const auto& [gpu, lanes] : *gpus_)
@@ -130,7 +130,7 @@ std::vector<IdleTime::Column> IdleTime::columns(GpuId gpu, const Viewport& viewp
     const auto [first, last] = parts.overlapping(pixel);
     if (first == last) continue;
     const Nanoseconds idle = parts.busy(pixel);
-    // Those at the edges count with what of them lies in the pixel.
+    // Parts at the edges of the pixel count only with their time within it.
     LaneSummary sum;
     const auto vote = [&](EventIndex i) { sum.vote(parts.name(i), TimeRange{parts.start(i), parts.end(i)}.intersected(pixel).length()); };
     if (last - first > 2) sum = parts.summarize(first + 1, last - 1);
@@ -194,7 +194,7 @@ std::vector<std::pair<GpuId, std::vector<IdleTime::CauseTime>>> IdleTime::causes
   return all;
 }
 
-// A gap lasts until an operation of its GPU begins.
+// A gap lasts until an operation of its GPU starts.
 std::optional<EventRef> IdleTime::operation_behind(const Gap& gap) const {
   for (const Track& track : trace_->tracks()) {
     if (track.key.gpu != gap.gpu || !is_gpu_work(track.key.kind)) continue;
@@ -208,7 +208,7 @@ std::optional<EventRef> IdleTime::operation_behind(const Gap& gap) const {
 }
 
 std::vector<Property> IdleTime::describe(const Gap& gap) const {
-  constexpr Nanoseconds kLeastPart = 100;  // a hundredth of the gap: less is not worth a line
+  constexpr Nanoseconds kLeastPart = 100;  // the divisor of the gap's length: shorter parts get no line
   std::vector<Property> properties{
       {"Name", Message("{gpu} idle for {time}", {{"gpu", GpuNames(*trace_).of(gap.gpu)}, {"time", format_duration(gap.range.length())}})}};
   for (const CauseTime& cause : causes_on(gpus_->at(gap.gpu), gap.range))
@@ -221,7 +221,7 @@ std::vector<Property> IdleTime::describe(const Gap& gap) const {
     constexpr std::size_t kFunctions = 2;
     samples::ChainCounts chains;
     samples::ThreadSamples(*trace_).count(thread, gap.range, chains);
-    std::string sampled = samples::most_sampled_text(*trace_, chains, samples::ChainPart::kInnermostPython, kFunctions);
+    Message sampled = samples::most_sampled_text(*trace_, chains, samples::ChainPart::kInnermostPython, kFunctions);
     if (!sampled.empty()) properties.push_back({"Samples of the CPU", std::move(sampled)});
     std::string ranges;
     for (const EventRef range : trace_->nvtx_stack(thread, gap.range.begin + gap.range.length() / 2))

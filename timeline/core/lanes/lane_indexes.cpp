@@ -9,7 +9,7 @@ namespace {
 
 constexpr EventIndex kOutlineRun = 1'024;  // events, as in compacted files
 
-// Runs of events as one each.
+// Each run of events as one event.
 std::shared_ptr<const Lane> outline_in_runs(const Lane& lane) {
   std::vector<Event> runs;
   for (EventIndex first = 0; first < lane.size(); first += std::min(kOutlineRun, lane.size() - first)) {
@@ -32,7 +32,7 @@ void LaneIndexes::grow(std::shared_ptr<const Trace> trace, Projecting projecting
   trace_ = std::move(trace);
   projecting_ = projecting;
   lacks_projections_ = false;
-  splits_.merge(before_);  // those that nobody asked for since are still of use
+  splits_.merge(before_);  // entries that were not requested since are still useful
   before_ = std::exchange(splits_, {});
   for (auto& [key, projection] : projections_)
     if (projection) projections_before_[key] = std::move(projection);
@@ -80,7 +80,7 @@ std::shared_ptr<const LaneSplit> LaneIndexes::split(std::shared_ptr<const Lane> 
     for (LaneSplit::Key& key : into) key = events.name(first++);
   };
   const LaneSplit::KeyOf by_class = [this](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
-    if (lanes_ == Lanes::kOutlines) return std::fill(into.begin(), into.end(), kNone);  // which have no details
+    if (lanes_ == Lanes::kOutlines) return std::fill(into.begin(), into.end(), kNone);  // outlines have no details
     for (LaneSplit::Key& key : into) key = static_cast<LaneSplit::Key>(memory_class(trace_->memory_detail(events.detail(first++))));
   };
   return std::make_shared<const LaneSplit>(std::move(lane), by == SplitBy::kName ? by_name : by_class, before);
@@ -112,7 +112,7 @@ void LaneIndexes::prepare(std::span<const LaneSource> sources) {
   }
   std::vector<std::shared_ptr<const Lane>> sorted;
   for (const auto& entry : new_splits) sorted.push_back(sorted_lane(entry->first.first));
-  parallel_for(new_splits.size(), [&](std::size_t index) {
+  work_in_parts(new_splits.size(), [&](std::size_t index) {
     const auto& [lane, by] = new_splits[index]->first;
     const auto before = before_.find({lane, by});
     new_splits[index]->second = split(sorted[index], by, before == before_.end() ? nullptr : before->second.get());
@@ -120,7 +120,7 @@ void LaneIndexes::prepare(std::span<const LaneSource> sources) {
   for (const auto& entry : new_splits) before_.erase(entry->first);
   if (!new_charts.empty()) {
     const samples::ShownCalls shown(trace_->call_stacks(), samples::CallChoice::kWithoutInterpreter);
-    parallel_for(new_charts.size(), [&](std::size_t index) {
+    work_in_parts(new_charts.size(), [&](std::size_t index) {
       new_charts[index]->second = std::make_shared<const StackChart>(stack_chart(*trace_, new_charts[index]->first, shown));
     });
   }

@@ -7,7 +7,7 @@
 namespace lanescope::timeline {
 namespace {
 
-// A part's events, for its pyramid.
+// The events of a part, for its pyramid.
 struct SelectedEvents {
   const Lane& lane;
   const std::vector<EventIndex>& selected;
@@ -57,7 +57,7 @@ void LaneSubset::ranks(std::span<const EventIndex> source_indexes, std::span<Eve
     const auto offset = static_cast<EventIndex>(reaches - parts_.begin()) * kCapacity;
     auto from = std::lower_bound(selected.begin(), selected.end(), source_indexes[done]);
     for (EventIndex previous = source_indexes[done]; done < source_indexes.size() && source_indexes[done] <= selected.back(); ++done) {
-      // No more of them lie between two of the lane's events than the lane has there.
+      // Between two events of the lane, the subset has at most as many events as the lane.
       const auto room = std::min<std::ptrdiff_t>(selected.end() - from, source_indexes[done] - previous);
       previous = source_indexes[done];
       from = std::lower_bound(from, from + room, previous);
@@ -81,7 +81,8 @@ Nanoseconds LaneSubset::busy_before(Nanoseconds t, EventIndex first) const noexc
     busy += part.busy_before_block[within / kBlock];
     for (EventIndex i = within / kBlock * kBlock; i < within; ++i) busy += source_->duration(part.selected[i]);
   }
-  return busy - std::max<Nanoseconds>(0, end(first - 1) - t);
+  const Nanoseconds reached = end(first - 1);  // it and t may be farther apart than Nanoseconds can represent
+  return reached > t ? busy - (reached - t) : busy;
 }
 
 Nanoseconds LaneSubset::busy(TimeRange window) const noexcept {
@@ -107,7 +108,7 @@ std::size_t LaneSubset::memory_bytes() const noexcept {
   return bytes;
 }
 
-// Sorts a lane's events into the subsets of a split, from those on that an earlier state of the lane does not share.
+// Sorts the events of a lane into the subsets of a split, starting with the first event that an earlier state of the lane does not share.
 class LaneSplit::Sorter {
  public:
   Sorter(LaneSplit& split, const LaneSplit* before) : split_(split), slots_(split.lane_->size()) {
@@ -137,10 +138,10 @@ class LaneSplit::Sorter {
   }
 
  private:
-  // The last part of a subset, which still grows.
+  // The last part of a subset, which is still growing.
   struct Open {
     std::vector<EventIndex> events;
-    std::shared_ptr<const LaneSubset::Part> kept;  // where it has these events: the part of before, which holds if none comes behind them
+    std::shared_ptr<const LaneSubset::Part> kept;  // the part of the earlier state if it has exactly these events; it is used if no more events follow
   };
 
   std::size_t open(Key key) {
@@ -153,7 +154,7 @@ class LaneSplit::Sorter {
     return slot;
   }
 
-  // Parts of events that are still the same stay.
+  // Reuses parts whose events are unchanged.
   void keep(std::size_t slot, const LaneSubset& before) {
     for (const auto& part : before.parts_) {
       const bool same = part->selected.back() < unchanged_;
@@ -180,8 +181,8 @@ class LaneSplit::Sorter {
 
   LaneSplit& split_;
   EventIndex unchanged_ = 0;
-  KeySlots slots_;          // in open_
-  std::vector<Open> open_;  // by slot, as the split's subsets
+  KeySlots slots_;          // indexes into open_
+  std::vector<Open> open_;  // by slot, like the subsets of the split
 };
 
 LaneSplit::LaneSplit(std::shared_ptr<const Lane> lane, const KeyOf& key_of, const LaneSplit* before) : lane_(std::move(lane)) {

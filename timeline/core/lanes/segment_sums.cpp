@@ -12,7 +12,7 @@ namespace {
 
 using Sum = SegmentSums::Sum;
 
-// Adds up by key.
+// Adds up durations by key.
 class Totals {
  public:
   explicit Totals(std::size_t events) : slots_(events) {}
@@ -30,11 +30,11 @@ class Totals {
   }
 
  private:
-  KeySlots slots_;  // in sums_
+  KeySlots slots_;  // indexes into sums_
   std::vector<Sum> sums_;
 };
 
-// There may be as many details as events: they are no small keys.
+// There may be as many details as events, so their ids are not small.
 std::vector<Sum> sums_by_detail(const LaneSegment& segment) {
   std::vector<Sum> sums;
   for (EventIndex i = 0; i < segment.size(); ++i) sums.push_back({segment.detail(i), segment.duration(i)});
@@ -89,7 +89,7 @@ std::vector<Sum> SegmentSums::of_lane(const Trace& trace, LaneId lane, By by) {
     else
       found->second.sums = std::make_shared<const std::vector<Sum>>(sums_of(names));
   }
-  parallel_for(unknown.size(), [&](std::size_t index) {
+  work_in_parts(unknown.size(), [&](std::size_t index) {
     std::shared_ptr<const LaneSegment> segment = of.segment(unknown[index].segment);
     unknown[index].entry->sums = std::make_shared<const std::vector<Sum>>(sums_of(trace, *segment, by));
     if (of.holds_segments()) unknown[index].entry->segment = std::move(segment);

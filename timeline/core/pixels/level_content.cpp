@@ -89,7 +89,7 @@ LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
 
 Nanoseconds LevelContent::unchanged_until(LaneIndexes& indexes, const LevelContent& before) const {
   Nanoseconds until = std::numeric_limits<Nanoseconds>::max();
-  // The first event of one state that the other has not.
+  // The first event that only one of the states has.
   const auto compare = [&](const std::vector<ContentLane>& all, const std::vector<ContentLane>& others) {
     const std::vector<const ContentLane*> sorted = by_source(others);
     for (const ContentLane& content : all) {
@@ -169,7 +169,7 @@ std::uint64_t LevelContent::count(TimeRange window) const noexcept {
 }
 
 void ContentCache::run(const std::vector<Merge>& merges) {
-  parallel_for(merges.size(), [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
+  work_in_parts(merges.size(), [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
 }
 
 std::shared_ptr<LevelContent> ContentCache::start(const Level& level, const LevelContent* before, std::vector<Merge>& merges) {
@@ -186,7 +186,7 @@ void ContentCache::take_over(const ContentCache& other) {
       const auto own = contents_.find(key);
       if (own == contents_.end()) {
         before_.try_emplace(key, entry);
-      } else {  // it may have been asked for there since
+      } else {  // it may have been requested there since
         own->second.used_in = std::max(own->second.used_in, entry.used_in);
         own->second.growths = std::min(own->second.growths, entry.growths + 1);
       }
@@ -207,7 +207,7 @@ std::uint64_t ContentCache::events_of(const std::vector<Contents::iterator>& mad
     for (const LaneSource& source : entry->second.level) {
       if (source.on_gpu || source.call_depth) continue;
       const std::optional<EventIndex> size = indexes_.known_size(source);
-      if (size && entry->second.level.size() > 1) events += *size;  // to unite them
+      if (size && entry->second.level.size() > 1) events += *size;  // for their union
       if (!size && sorted.insert(source.lane).second) events += indexes_.lane(source.lane)->size();
     }
   }
@@ -216,7 +216,7 @@ std::uint64_t ContentCache::events_of(const std::vector<Contents::iterator>& mad
 
 void ContentCache::grow(std::shared_ptr<const Trace> trace, Projecting projecting) {
   indexes_.grow(std::move(trace), projecting);
-  contents_.merge(before_);  // those that nobody asked for since are still of use
+  contents_.merge(before_);  // entries that were not requested since are still useful
   before_ = std::exchange(contents_, {});
 
   std::vector<LaneSource> sources;

@@ -1,88 +1,19 @@
 #include "timeline/core/pixels/level_pixels.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <limits>
 #include <utility>
 
+#include "column_sums.h"
 #include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
 namespace {
 
-// Weighted majority: what outweighs all others together stays.
-void vote(Column& column, NameId name, Nanoseconds weight, TrackKind kind) {
-  if (name == column.dominant && kind == column.kind) {
-    column.weight += weight;
-  } else if (weight > column.weight) {
-    column.dominant = name;
-    column.kind = kind;
-    column.weight = weight - column.weight;
-  } else {
-    column.weight -= weight;
-  }
-}
-
-template <typename Events>
-void consider_longest(Column& column, const ContentLane& content, const Events& events, EventIndex index, Nanoseconds duration) {
-  if (duration <= column.longest_duration) return;
-  column.longest = content.ref(index);
-  column.longest_duration = duration;
-  column.longest_name = events.name(index);
-  column.longest_detail = events.detail(index);
-  if (column.weight == 0 && duration == 0) {  // instants hold no time, so none outweighs another
-    column.dominant = column.longest_name;
-    column.kind = content.kind;
-  }
-}
-
-// What the events that start in [first, last) and the one before add to the column [begin, end).
-template <typename Events>
-void add_events(Column& column, const ContentLane& content, const Events& lane, TimeRange window, EventIndex first, EventIndex last, Nanoseconds busy) {
-  column.total += busy;
-  if (first > 0 && lane.end(first - 1) > window.begin) {
-    ++column.carried;
-    consider_longest(column, content, lane, first - 1, lane.duration(first - 1));
-    vote(column, lane.name(first - 1), std::min(lane.end(first - 1), window.end) - window.begin, content.kind);
-  }
-  if (first == last) return;
-  column.count += last - first;
-  const EventIndex final_event = last - 1;  // the only one that may run on
-  if (first < final_event) {
-    const LaneSummary summary = lane.summarize(first, final_event);
-    consider_longest(column, content, lane, summary.longest, summary.longest_duration);
-    vote(column, summary.dominant, summary.weight, content.kind);
-  }
-  consider_longest(column, content, lane, final_event, lane.duration(final_event));
-  vote(column, lane.name(final_event), std::min(lane.end(final_event), window.end) - lane.start(final_event), content.kind);
-}
-
-// Adds what another lane has in the same column.
-void merge(Column& column, const Column& other) {
-  if (!other.longest.valid()) return;
-  column.total += other.total;
-  column.count += other.count;
-  column.carried += other.carried;
-  const bool first = !column.longest.valid();
-  if (other.longest_duration > column.longest_duration) {
-    column.longest = other.longest;
-    column.longest_duration = other.longest_duration;
-    column.longest_name = other.longest_name;
-    column.longest_detail = other.longest_detail;
-  }
-  if (first) {
-    column.dominant = other.dominant;
-    column.kind = other.kind;
-    column.weight = other.weight;
-  } else {
-    vote(column, other.dominant, other.weight, other.kind);
-  }
-}
-
-constexpr EventIndex kFewOfTile = kTileWidth / 8;  // events of a lane of very many, that are added one by one in less time than its columns
-constexpr std::size_t kBridged = 8;                // columns in which nothing need be united, but that are gone through rather than to begin anew behind them
-constexpr std::size_t kAhead = 12;                 // columns: by then what was prefetched is there
-// Segments of a lane, or times of segments, that are decoded for a part of its columns: so many that those at the ends, which are for both parts, hardly count.
+constexpr EventIndex kFewOfTile = kTileWidth / 8;  // events of one of very many lanes: adding up to this many one by one is faster than columns
+constexpr std::size_t kBridged = 8;                // columns without overlaps that are processed all the same, because starting again behind them takes longer
+constexpr std::size_t kAhead = 12;                 // columns: by then prefetched data has arrived
+// The number of a lane's segments, or of segments whose times are decoded, for a part of its columns: large enough that the segments at the ends, which are
+// decoded for both parts, hardly matter.
 constexpr std::size_t kFewestSegments = 16, kFewestTimes = 4;
 
 // Busy time before each edge of a column.
@@ -115,19 +46,19 @@ void fill_columns(const ContentLane& content, const Events& lane, const Times& t
   }
 }
 
-// The lanes of a level of which columns and boxes are kept: none where they are so many that no box could be told from others.
+// The lanes of a level whose columns and boxes are kept: none if there are so many that boxes could not be distinguished.
 std::span<const ContentLane> kept_lanes(const LevelContent& content) noexcept {
   return content.lanes().size() <= LevelContent::kManyLanes ? std::span(content.lanes()) : std::span<const ContentLane>();
 }
 
-// Of one lane, on average: each part of a level has a segment of each lane at its ends.
+// The average of the lanes: each part of a level has a segment of each lane at its ends.
 std::size_t segments_per_lane(const LevelContent& content) {
   std::size_t all = 0;
   for (const ContentLane& lane : content.lanes()) all += lane.lane->segment_count();
   return all / std::max<std::size_t>(1, content.lanes().size());
 }
 
-// Gives the tiles of lanes to `use` in parts, for several cores. Requires: numbers of tiles ascend.
+// Divides the tiles of lanes into parts for several cores and passes each part to `use`. Requires: numbers of tiles ascend.
 template <typename Tile, typename Use>
 void divide(std::span<Tile> tiles, std::size_t parts, Use use) {
   parts = std::clamp<std::size_t>(parts, 1, std::max<std::size_t>(1, tiles.size()));
@@ -215,14 +146,14 @@ struct LevelRasterizer::OfLevel {
   bool done = false;
 };
 
-// What one thread computes: columns of lanes, tile by tile, then those of levels that combine lanes, which stand in runs of neighbouring tiles.
+// The work of one thread: columns of lanes, tile by tile, then columns of levels that combine lanes, in runs of neighbouring tiles.
 struct LevelRasterizer::Job {
   struct OfLane {
     const ContentLane* content;
     TileEdges* edges;
-    LevelPixels::Tile* tile;  // null where edges alone are to be found
+    LevelPixels::Tile* tile;  // null if only edges are needed
     std::int64_t number;
-    bool finds_edges;  // else another one before it does
+    bool finds_edges;  // else an earlier job does
     bool done = false;
   };
   std::vector<OfLane> lanes;
@@ -231,12 +162,12 @@ struct LevelRasterizer::Job {
 
 void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, const Viewport& viewport, const std::stop_token& stop) {
   look_at(viewport);
-  // Of lanes in memory, tile by tile: all cores have their share. Segments that are decoded when they are needed are gone through lane by lane, and then level
-  // by level, so that each is decoded once or twice where there is no room for those of all lanes.
+  // For lanes in memory, jobs are made tile by tile, so that all cores have work. Segments that are decoded on demand are processed lane by lane, and then
+  // level by level, so that each is decoded once or twice if there is no room for those of all lanes.
   std::vector<Job> jobs(static_cast<std::size_t>(end_tile_ - first_tile_));
   std::map<const Lane*, std::vector<Job::OfLane>> of_lanes_on_demand;
   std::vector<Job> then;
-  // True once for each tile that holds something else.
+  // Returns true once for each tile that holds something else.
   const auto take = [](std::int64_t& number, std::int64_t wanted) { return std::exchange(number, wanted) != wanted; };
   const auto entry_of = [this](auto& map, const auto& key) -> LevelPixels& {
     const auto found = map.find(key);
@@ -269,12 +200,12 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
   }
   std::erase_if(jobs, [](const Job& job) { return job.lanes.empty() && job.levels.empty(); });
   for (auto& [lane, tiles] : of_lanes_on_demand) {
-    // What several subsets of a lane take of a segment is taken at once.
+    // All subsets of a lane take their events of a segment at once.
     std::stable_sort(tiles.begin(), tiles.end(), [](const Job::OfLane& a, const Job::OfLane& b) { return a.number < b.number; });
     divide(std::span(tiles), lane->segment_count() / kFewestSegments, [&](auto part) { jobs.push_back({{part.begin(), part.end()}, {}}); });
   }
   for (std::vector<Job>* const all : {&jobs, &then}) {
-    parallel_for(all->size(), [&](std::size_t index) { run((*all)[index], stop); });
+    work_in_parts(all->size(), [&](std::size_t index) { run((*all)[index], stop); });
     for (const Job& job : *all) {
       for (const Job::OfLane& each : job.lanes) {
         if (each.done) continue;
@@ -288,8 +219,9 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
 }
 
 bool LevelRasterizer::has(std::span<const LevelContent* const> contents, const Viewport& viewport) const {
+  if (tile_count_ == 0) return false;  // no viewport yet
   const Place place = place_of(viewport);
-  if (tile_count_ == 0 || !(place.grid == grid_)) return false;
+  if (!(place.grid == grid_)) return false;
   const auto has_tiles = [&](const auto& map, const auto& key) {
     const auto found = map.find(key);
     if (found == map.end()) return false;
@@ -348,7 +280,7 @@ std::optional<LevelRasterizer::Sum> LevelRasterizer::sum(const LevelContent& con
   return sum;
 }
 
-// Those that are wide enough.
+// Returns the event if it is wide enough.
 template <typename Events>
 std::optional<LevelPixels::Single> LevelRasterizer::single(const Events& events, EventIndex index) const {
   if (!is_wide(events.duration(index))) return std::nullopt;
@@ -392,8 +324,7 @@ void LevelRasterizer::fill(const ContentLane& content, const TileTimes& times, c
     if (edges.front() == edges.back() && !carried) return;
     tile.columns.resize(kTileWidth);
     fill_columns(content, events, times, edges, tile.columns);
-    // The event before an edge is seen singly if no other starts until the next edge: so every box is found at an edge, however many
-    // events there are.
+    // The event before an edge is seen singly if no other starts before the next edge: so every box is found at an edge, however many events there are.
     if (carried) tile.carried = single(events, edges.front() - 1);
     for (std::size_t edge = 1; edge < edges.size(); ++edge) {
       if (edges[edge] == edges[edge - 1]) continue;
@@ -406,8 +337,8 @@ bool LevelRasterizer::is_wide(Nanoseconds duration) const noexcept {
   return static_cast<double>(duration) * grid_.width >= kNarrowestBox * static_cast<double>(grid_.length);
 }
 
-// In how many lanes something runs in each column of neighbouring tiles, and how long at most in one of them. What lanes cover together need be looked for
-// in those columns alone that several share, and that none fills.
+// For each column of neighbouring tiles, the number of lanes with events, and the longest busy time of one of them. The union of the lanes has to be computed
+// only in columns that several lanes share and that none fills.
 struct LevelRasterizer::Sharing {
   explicit Sharing(std::size_t columns) : lanes(columns), longest(columns) {}
   void add(std::size_t tile, std::span<const Column> of_lane) {
@@ -417,7 +348,7 @@ struct LevelRasterizer::Sharing {
       longest[tile * kTileWidth + x] = std::max(longest[tile * kTileWidth + x], of_lane[x].busy);
     }
   }
-  // More that was not looked at lane by lane.
+  // Adds lanes that were not examined one by one.
   void add_unknown(std::size_t tile) {
     for (std::size_t x = tile * kTileWidth; x < (tile + 1) * kTileWidth; ++x) lanes[x] += 2;
   }
@@ -425,13 +356,13 @@ struct LevelRasterizer::Sharing {
   std::vector<Nanoseconds> longest;
 };
 
-// The columns of a tile of very many lanes, most of which have few events there, or none. Such an event counts by itself in the column where it
-// begins, and in the one where it ends; in the columns between, all that begin in one column, or end in one, are added up as one.
+// The columns of a tile of very many lanes, most of which have few events there, or none. Such an event is added individually to the column in which it starts
+// and to the one in which it ends; in the columns between, all events that start in one column, or end in one, are added up as one.
 class LevelRasterizer::Crowd {
  public:
   Crowd(const TileTimes& times, std::vector<Column>& columns) : times_(times), columns_(columns) {}
 
-  // An event of the lane, by its index. Requires: it has a part in the tile.
+  // Adds an event of the lane, by its index. Requires: part of it is in the tile.
   void add_single(const ContentLane& lane, EventIndex index, const LaneExtent& event) {
     const auto [begin, end] = event.time;
     std::size_t first_full = 0;
@@ -453,7 +384,7 @@ class LevelRasterizer::Crowd {
     if (end_full < columns_.size() && end > times_[end_full]) add_whole(columns_[end_full], lane, index, event, end - times_[end_full]);
   }
 
-  // Puts what runs through columns into them.
+  // Adds the events that run through columns to them.
   void finish() {
     Column through;
     for (std::size_t x = 0; x < columns_.size(); ++x) {
@@ -490,7 +421,7 @@ class LevelRasterizer::Crowd {
 
   const TileTimes& times_;
   std::vector<Column>& columns_;
-  std::array<Column, kTileWidth + 1> from_{};   // in each column from this one on; times are of one ns
+  std::array<Column, kTileWidth + 1> from_{};   // in each column from this one on; per ns
   std::array<Column, kTileWidth + 1> until_{};  // in each column before this one
 };
 
@@ -594,7 +525,7 @@ void LevelRasterizer::combine(const LevelContent& content, std::span<const OfLev
     for (std::size_t x = 0; x < tiles[i].tile->columns.size(); ++x) tiles[i].tile->columns[x].busy = busy[i * kTileWidth + x];
 }
 
-// Those that are busy in a part of the columns of these tiles; where that is not kept, all.
+// The lanes that are busy in a part of the columns of these tiles; all lanes if that is not known.
 std::vector<const ContentLane*> LevelRasterizer::lanes_within(const LevelContent& content, std::span<const OfLevel> tiles, std::size_t first,
                                                               std::size_t end) const {
   std::vector<const ContentLane*> lanes;
@@ -644,7 +575,7 @@ std::vector<std::uint8_t> LevelRasterizer::matching_columns(const LevelContent& 
     });
   for (const ContentLane& lane : kept_lanes(content)) {
     const LevelPixels& pixels = lanes_.at({lane.lane.get(), lane.subset.get()});
-    // Where events have one name, or are wide, or are not all looked at while somebody waits.
+    // If all events have one name, or are wide, or if reading them all would take too long.
     const bool by_dominant = lane.subset || lane.projected || !matches.is_at_hand(lane.source);
     const LaneSubset* found = by_dominant ? nullptr : &matches.in_lane(lane.source);
     if (found != nullptr && found->empty()) continue;
@@ -664,47 +595,6 @@ std::vector<std::uint8_t> LevelRasterizer::matching_columns(const LevelContent& 
     }
   }
   return matching;
-}
-
-PixelHit hit_test(const LevelContent& content, const Viewport& viewport, std::int32_t x) {
-  PixelHit hit;
-  const TimeRange window{viewport.time_at(x), std::max(viewport.time_at(x) + 1, viewport.time_at(std::int64_t{x} + 1))};
-  Nanoseconds latest = std::numeric_limits<Nanoseconds>::min();
-  for (const ContentLane& each : content.lanes())
-    each.visit([&](const auto& lane) {
-      const EventIndex first = lane.lower_bound(window.begin);
-      const EventIndex last = lane.lower_bound(window.end);
-      add_events(hit.column, each, lane, window, first, last, lane.busy(window));
-      const bool carried = first > 0 && lane.end(first - 1) > window.begin;
-      if (!carried && first == last) return;
-      const EventIndex candidate = last > first ? last - 1 : first - 1;
-      const bool single = (last - first) + (carried ? 1 : 0) == 1;
-      const bool wide = static_cast<double>(lane.duration(candidate)) >= kNarrowestBox * viewport.step();
-      if ((single || wide) && lane.start(candidate) >= latest) {
-        latest = lane.start(candidate);
-        hit.event = each.ref(candidate);
-      }
-    });
-  hit.column.busy = content.busy(window);
-  return hit;
-}
-
-std::optional<Nanoseconds> nearest_edge(const LevelContent& content, Nanoseconds time, Nanoseconds tolerance) {
-  std::optional<Nanoseconds> nearest;
-  const auto consider = [&](Nanoseconds edge) {
-    if (std::abs(edge - time) > tolerance) return;
-    if (!nearest || std::abs(edge - time) < std::abs(*nearest - time)) nearest = edge;
-  };
-  for (const ContentLane& each : content.lanes())
-    each.visit([&](const auto& lane) {
-      const EventIndex next = lane.lower_bound(time);
-      if (next < lane.size()) consider(lane.start(next));
-      if (next == 0) return;
-      consider(lane.start(next - 1));
-      consider(lane.end(next - 1));
-      if (next > 1) consider(lane.end(next - 2));
-    });
-  return nearest;
 }
 
 }  // namespace lanescope::timeline

@@ -15,7 +15,7 @@ bool contains_without_case(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
-// Which rows the filter leaves: those that match, what is below them, and what leads to them.
+// The rows that pass the filter: matching rows, rows below them, and rows above them.
 std::vector<bool> passing(const RowTree& tree, std::string_view filter) {
   const std::vector<Row>& rows = tree.rows();
   std::vector<bool> below(rows.size());
@@ -33,6 +33,24 @@ std::vector<bool> passing(const RowTree& tree, std::string_view filter) {
 RowState state_of(const Row& row, const ExpandedRows& expanded) { return is_expanded(row, expanded) ? RowState::kExpanded : RowState::kCollapsed; }
 
 }  // namespace
+
+std::vector<RowIndex> closed_above_matches(const RowTree& tree, const ExpandedRows& expanded, std::string_view filter) {
+  if (filter.empty()) return {};
+  const std::vector<Row>& rows = tree.rows();
+  const auto matches = [&](RowIndex row) { return contains_without_case(row_title(rows[row]).in(shown_language()), filter); };
+  std::vector<bool> below(rows.size()), leads(rows.size());
+  for (RowIndex index = 0; index < rows.size(); ++index) {  // parents come first
+    const std::optional<RowIndex> parent = rows[index].parent;
+    const bool is_below = parent && below[*parent];
+    below[index] = is_below || matches(index);
+    for (std::optional<RowIndex> above = below[index] && !is_below ? parent : std::nullopt; above && !leads[*above]; above = rows[*above].parent)
+      leads[*above] = true;
+  }
+  std::vector<RowIndex> closed;
+  for (RowIndex index = 0; index < rows.size(); ++index)
+    if (leads[index] && state_of(rows[index], expanded) == RowState::kCollapsed) closed.push_back(index);
+  return closed;
+}
 
 std::string placed_title(const RowTree& tree, const PlacedRow& placed, TraceSides sides, std::string title) {
   const Row& row = tree.row(placed.row);
@@ -77,7 +95,7 @@ RowLayout::RowLayout(const RowTree& tree, const RowArrangement& arrangement, con
   pinned_height_ = height_;
 
   const std::vector<bool> passes = passing(tree, filter);
-  // The children of the row where it is shown and open; none where there is no such row.
+  // The children of the row if it is shown and expanded; empty if there is no such row.
   const auto show = [&](std::optional<RowIndex> index) -> std::vector<RowIndex> {
     if (!index || !passes[*index] || arrangement.hidden.contains(tree.row(*index).key)) return {};
     const Row& row = tree.row(*index);
@@ -176,7 +194,7 @@ RowData data_of_rows(const RowTree& tree, const RowArrangement& arrangement, std
     for (const Level& level : row.levels)
       for (const LaneSource& source : level) visit(source.lane);
   };
-  std::set<LaneId> of_innermost;  // what rows without others below them have
+  std::set<LaneId> of_innermost;  // lanes of rows that have no children
   for (const Row& row : tree.rows())
     if (row.children.empty()) visit_lanes(row, [&](LaneId lane) { of_innermost.insert(lane); });
   RowData data;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/events/event_values.h"
 #include "model/events/name_family.h"
 #include "model/trace/combining/parts.h"
 #include "model/trace/domains/python_lock.h"
@@ -15,18 +16,18 @@ namespace {
 // Streams in the order in which they are shown, with the tracks of each.
 using StreamKey = std::tuple<ProcessId, std::uint32_t, std::uint32_t>;
 
-constexpr std::size_t kOpenParts = 2;  // more traces than these are closed at first
+constexpr std::size_t kOpenParts = 2;  // if there are more traces, they are collapsed initially
 
-// CUPTI gives waits for all of a context one of these in place of a stream.
+// CUPTI gives waits for a whole context one of these values instead of a stream.
 bool is_whole_context(std::uint32_t stream) { return stream == 0 || stream == 0xffffffff; }
 
-// Calls of CUDA, and ranges and marks: what says which part of the program a thread is in.
+// Calls of CUDA, and ranges and marks: they show which part of the program a thread runs.
 bool marks_thread(const Track& track) {
   const TrackKind kind = track.key.kind;
   return kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
 }
 
-// A stream's label, and behind it whose it is; nothing where that is clear.
+// The label of a stream, followed by its owner; without the owner if that is clear.
 Message owned(Message stream, std::string owner) {
   if (owner.empty()) return stream;
   return Message("{stream}{owner}", {{"stream", std::move(stream)}, {"owner", std::move(owner)}});
@@ -58,7 +59,7 @@ RowTreeBuilder::RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& t
 void RowTreeBuilder::build() {
   tree_.place_of_lane_.resize(trace_.lanes().size());
   tree_.compares_runs_ = compares_runs(trace_);
-  tree_.rows_.reserve(trace_.tracks().size());  // what grows by doubling takes twice as much, and there may be a row for each
+  tree_.rows_.reserve(trace_.tracks().size());  // a vector that grows by doubling takes up to twice the memory, and there may be a row for each track
   if (trace_.parts().empty()) add_part({.key = {}, .heading = std::nullopt, .time = trace_.scope()});
   for (std::size_t i = 0; i < trace_.parts().size(); ++i) {
     const TracePart& part = trace_.parts()[i];
@@ -116,13 +117,13 @@ void RowTreeBuilder::set_levels(RowIndex index, const Tracks& tracks) {
     }
 }
 
-// A trace of several that is closed shows how busy its GPUs were, so that ranks below each other are ranks by time.
+// A collapsed row of one of several traces shows how busy its GPUs were, so that ranks can be compared over time.
 bool RowTreeBuilder::shows_gpus_alone(const Row& row) const {
   return row.kind == RowKind::kTrace &&
          std::any_of(row.children.begin(), row.children.end(), [this](RowIndex child) { return tree_.rows_[child].kind == RowKind::kGpu; });
 }
 
-// Rows that only group others show all of what is below them while they are collapsed.
+// Rows that only group others show everything below them while they are collapsed.
 void RowTreeBuilder::combine_children() {
   for (std::size_t index = tree_.rows_.size(); index-- > 0;) {  // children come after their parents
     Row& row = tree_.rows_[index];
@@ -131,12 +132,12 @@ void RowTreeBuilder::combine_children() {
     for (const RowIndex child : row.children) {
       if (of_gpus && tree_.rows_[child].kind != RowKind::kGpu) continue;
       const Row& below = tree_.rows_[child];
-      if (below.kind == RowKind::kGpuRanges && row.kind != RowKind::kGpuRanges) continue;  // what keeps a GPU busy is not its ranges
-      if (below.kind == RowKind::kBacktraces && row.children.size() > 1) continue;         // their calls are there
-      if (below.kind == RowKind::kStackChart) continue;                                    // what was sampled says nothing of the rest
+      if (below.kind == RowKind::kGpuRanges && row.kind != RowKind::kGpuRanges) continue;  // ranges do not keep a GPU busy
+      if (below.kind == RowKind::kBacktraces && row.children.size() > 1) continue;         // the calls of backtraces are shown already
+      if (below.kind == RowKind::kStackChart) continue;                                    // samples say nothing about the other events
       row.all.insert(row.all.end(), below.all.begin(), below.all.end());
     }
-    if (row.all.empty() && !row.levels.empty()) row.all = row.levels.front();  // a thread of which there are samples alone
+    if (row.all.empty() && !row.levels.empty()) row.all = row.levels.front();  // a thread that has only samples
   }
 }
 
@@ -182,7 +183,7 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
   add_counters(top, key, counters);
 }
 
-// Several GPUs have a line each at first, so that the loop below them is in sight.
+// Several GPUs get one line each initially, so that the loop below them is in sight.
 void RowTreeBuilder::close_several_gpus() {
   std::vector<RowIndex> gpus;
   for (RowIndex row = 0; row < tree_.rows_.size(); ++row)
@@ -217,7 +218,7 @@ void RowTreeBuilder::add_hardware(RowIndex top, const std::string& key, const Tr
   add_streams(hardware, key + "/stream:", tracks);
 }
 
-// Closed at first: what ranges are on the GPU says little without their threads.
+// Collapsed initially: ranges on the GPU are not informative without their threads.
 void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId gpu, const Tracks& tracks) {
   std::set<ProcessId> working;
   for (const Track* track : tracks)
@@ -228,12 +229,12 @@ void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId 
   std::optional<RowIndex> group;
   for (const TrackId id : launching) {
     const Track& track = trace_.tracks()[id];
-    // To know which work each range launched takes memory for each call of the process: the row says why nothing is below it.
+    // Projecting ranges takes memory for each call of the process. Without that memory, the row's title says why it is empty.
     if (!has_memory_for_events_) {
       add_row(key, "NVTX: needs all events in memory", RowKind::kGpuRanges, top);
       return;
     }
-    constexpr std::size_t kMostRows = 100'000;  // of all GPUs and threads: no machine has so many
+    constexpr std::size_t kMostRows = 100'000;  // of all GPUs and threads; no machine has that many
     if (++gpu_range_rows_ > kMostRows) {
       add_row(group ? key + "/more" : key, "NVTX: left out beyond 100,000 rows", RowKind::kGpuRanges, group.value_or(top));
       return;
@@ -393,12 +394,7 @@ void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const
   tree_.rows_[row].all = work;
 }
 
-Message RowTreeBuilder::stream_name(const Track& track) const {
-  const CudaStream* stream = trace_.find_stream(track.key.process, track.key.context, track.key.stream);
-  std::string name = std::to_string(track.key.stream);
-  if (stream != nullptr && !stream->name.empty()) name += " " + stream->name;
-  return Message("Stream {name}", {{"name", std::move(name)}});
-}
+Message RowTreeBuilder::stream_name(const Track& track) const { return stream_label(trace_, track.key.process, track.key.context, track.key.stream); }
 
 Message RowTreeBuilder::waits_name(const Track& track) const {
   return is_whole_context(track.key.stream) ? Message("Context waits") : Message("{stream} waits", {{"stream", stream_name(track)}});
@@ -454,7 +450,7 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
   for (const TrackId of_this : tracks_.positions(id)) {
     const Track& track = trace_.tracks()[of_this];
     if (track.key.gpu != kNone) continue;
-    const bool is_python_lock = trace_.domain_name(id, track.key.domain) == kPythonLockDomain;  // which one thread holds
+    const bool is_python_lock = trace_.domain_name(id, track.key.domain) == kPythonLockDomain;  // one thread holds it at a time
     const bool of_whole = track.key.thread == kNone || (track.key.kind == TrackKind::kNvtxProcessRanges && !is_python_lock);
     (of_whole ? of_process : by_thread[track.key.thread]).push_back(&track);
   }
@@ -483,7 +479,7 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
   for (auto thread = quiet; thread != threads.end(); ++thread) add_thread(group, key, *thread, by_thread[*thread]);
 }
 
-// Threads that call CUDA or set ranges are open at first. Where there are none, the first ones are: closed rows alone would say little of a
+// Threads that call CUDA or set ranges are expanded initially. If there are none, the first threads are, because collapsed rows alone would show little of a
 // program.
 void RowTreeBuilder::open_first_threads(RowIndex process) {
   constexpr std::size_t kOpenThreads = 4;

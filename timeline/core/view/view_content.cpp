@@ -11,14 +11,14 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr double kMargin = 0.01;                      // of the trace's length, free space before and after it
-constexpr std::uint64_t kMostParts = 64;              // of time, that are gone through one behind the other
+constexpr double kMargin = 0.01;                      // of the trace's length; free space before and after it
+constexpr std::uint64_t kMostParts = 64;              // of time, that are processed one after another
 constexpr Nanoseconds kEmptyLength = 1'000'000;       // shown when there are no events yet
-constexpr std::uint64_t kLookedAtAtOnce = 1'000'000;  // events, for all that one frame shows: some ten milliseconds
-constexpr std::uint64_t kLookedAtForOne = 1u << 16;   // for one of the many levels that may be asked for in one frame
+constexpr std::uint64_t kLookedAtAtOnce = 1'000'000;  // events that may be read for one frame: takes some ten milliseconds
+constexpr std::uint64_t kLookedAtForOne = 1u << 16;   // events that may be read for one of the many levels of a frame
 
-// Whether `now` has every lane of `before` under the same number, with more events or the same. Not so where one is a file's outline, or
-// what a loader has of the file so far: then rows are the same, but nothing that counts in lanes may be carried over.
+// True if `now` has every lane of `before` with the same id and at least the same events. False if one of them is the outline of a file, or the part of the
+// file that a loader has read: then rows are the same, but nothing that refers to lanes may be reused.
 bool has_same_lanes(const Trace& before, const Trace& now) {
   if (now.provenance().outline_only != before.provenance().outline_only || now.lanes().size() < before.lanes().size()) return false;
   const auto positions = [](const Trace& trace) {  // of lanes in their tracks
@@ -85,9 +85,9 @@ void Picture::make(const std::stop_token& stop) {
   add_up(stop);
 }
 
-// Of lanes that are summed one by one, heads know nearly all. What several lanes cover together is found event by event: for all rows in one
-// part of time before the next, so that rows share what was decoded; but row by row where there is not even room for one segment of each lane, as each part
-// of time would decode all of them again.
+// If lanes are summed individually, the heads of segments have nearly everything. The union of several lanes requires their events. It is computed for all rows
+// in one part of time before the next, so that rows share decoded segments. But if there is not even room for one segment of each lane, it is computed row by
+// row, because each part of time would decode all of them again.
 void Picture::add_up(const std::stop_token& stop) {
   struct Sum {
     const std::string* key;
@@ -116,7 +116,7 @@ void Picture::add_up(const std::stop_token& stop) {
   const bool has_room_for_each = lanes.size() * kSegmentBytes <= room;
   const auto parts = static_cast<Nanoseconds>(has_room_for_each ? std::clamp<std::uint64_t>(events * kEventBytes / room, 1, kMostParts) : 1);
   for (Nanoseconds part = 0; part < parts; ++part)
-    parallel_for(together.size(), [&](std::size_t index) {
+    work_in_parts(together.size(), [&](std::size_t index) {
       if (stop.stop_requested()) return;
       RowSum& sum = together[index].sum;
       const Nanoseconds length = sum.range.length() / parts;
@@ -214,7 +214,7 @@ Painted ViewContent::painted(Pane pane, std::span<const Level* const> levels, co
 Picture ViewContent::take_picture(std::initializer_list<Pane> panes) {
   Picture taken;
   if (on_demand_) {
-    taken.contents_ = picture_.contents_;  // what can be asked at once stays so
+    taken.contents_ = picture_.contents_;  // what is available at once stays so
     taken.sums_ = picture_.sums_;
     for (const Pane pane : panes) taken.pixels_.insert(picture_.pixels_.extract(pane));
   } else {

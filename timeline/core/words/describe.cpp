@@ -76,15 +76,17 @@ struct OpenEnd {
   Message of_range, of_kernel;
 };
 
-// Why an event has no end of its own: what ended then. A range whose end was lost lasts until something showed that it had ended.
+// Why an event has no end of its own: what ended at its end. A range whose end was lost lasts until something shows that it had ended.
 OpenEnd open_end(const Trace& trace, const TrackKey& key, const Event& event) {
   const TracePart* part = part_of_process(trace, key.process);
   const Provenance& from = part ? part->provenance : trace.provenance();
   const Process* process = key.process < trace.processes().size() ? &trace.processes()[key.process] : nullptr;
   const bool is_imported = from.format != "Lanescope";
-  // CUPTI hands out kernels that still run when all ends, and at no other time.
-  constexpr Nanoseconds kRounding = 1'000;  // of times that were set to those of another recording
+  // CUPTI reports kernels that are still running only when everything ends.
+  constexpr Nanoseconds kRounding = 1'000;  // of times that were converted to those of another recording
   const bool lasts_to_the_end = process != nullptr && process->end && (key.kind == TrackKind::kKernels || event.end() + kRounding >= *process->end);
+  if (!is_imported && !from.finished && process != nullptr && !process->end)
+    return {Message("no: its end is not in the recording"), Message("no: its end is not in the recording")};
   if (!is_imported && !lasts_to_the_end) return {Message("no: its end was not recorded"), Message("no: its end was not recorded")};
   switch (process != nullptr ? process->end_kind : ProcessEndKind::kUnknown) {
     case ProcessEndKind::kExited:
@@ -122,7 +124,7 @@ void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key,
   if (kernel.finished == Finished::kNo) add(properties, "Finished", open_end(trace, key, event).of_kernel);
 }
 
-// A kernel whose counters were read says so, and what they say.
+// Says that the counters of a kernel were read, and what they show.
 void add_counters(Properties& properties, const Trace& trace, EventRef kernel, Length length) {
   const std::optional<kernels::Verdict> verdict = kernels::verdict_of(trace, kernel);
   if (!verdict) return;
@@ -348,7 +350,7 @@ void add_relations(Properties& properties, const Trace& trace, EventRef ref, con
   }
 }
 
-// Where a parameter list starts: the parenthesis that is open to the end, outside of template arguments. Behind a blank it is a remark, as in
+// The start of a parameter list: the parenthesis that is closed at the end of the name, outside of template arguments. After a blank it is a remark, as in
 // "Memcpy HtoD (Pageable)".
 std::size_t parameters_start(std::string_view name) {
   if (name.empty() || name.back() != ')') return name.size();
@@ -362,10 +364,10 @@ std::size_t parameters_start(std::string_view name) {
 
 bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
 
-// Whether a parenthesis behind this opens parameters, not a cast.
+// True if a parenthesis after this text starts parameters, not a cast.
 bool follows_name(const std::string& text) { return !text.empty() && (is_word(text.back()) || text.back() == '>'); }
 
-// Behind the parenthesis that closes the first one; all where none does.
+// The position after the parenthesis that closes the first one; the end if there is none.
 std::size_t parenthesis_end(std::string_view text) {
   int depth = 0;
   for (std::size_t position = 0; position < text.size(); ++position) {
@@ -383,14 +385,14 @@ std::string compact_kernel_name(std::string_view name) {
   std::string_view rest = end > 0 ? name.substr(0, end) : name;
   if (rest.starts_with("void ")) rest.remove_prefix(5);
   std::string compact;
-  std::size_t word = 0;  // where the last one began in `compact`
+  std::size_t word = 0;  // start of the last word in `compact`
   while (!rest.empty()) {
     if (rest.starts_with(kAnonymous)) {
       rest.remove_prefix(kAnonymous.size());
-    } else if (rest.starts_with("::") && word < compact.size()) {  // what is in front names a namespace or a class
+    } else if (rest.starts_with("::") && word < compact.size()) {  // the word in front names a namespace or a class
       compact.resize(word);
       rest.remove_prefix(2);
-    } else if (rest.front() == '(' && follows_name(compact)) {  // a function as an argument: its parameters say little
+    } else if (rest.front() == '(' && follows_name(compact)) {  // a function as a template argument: its parameters are not informative
       rest.remove_prefix(parenthesis_end(rest));
       word = compact.size();
     } else {
@@ -463,6 +465,16 @@ std::vector<Property> describe_event(const Trace& trace, EventRef ref, Length le
     if (const CallNodeId chain = samples::backtrace_of(trace, key.thread, event); chain != 0) append(properties, describe_chain(trace, chain, length));
   add_origin(properties, trace, key);
   if (event.correlation != 0 && key.kind <= TrackKind::kCudaApi) add(properties, "Correlation", std::to_string(event.correlation));
+  return properties;
+}
+
+std::vector<Property> describe_open_event(const Trace& trace, EventRef event, Nanoseconds now, Length length) {
+  std::vector<Property> properties = describe_event(trace, event, length);
+  std::erase_if(properties, [](const Property& property) {
+    return property.label == "Begins" || property.label == "Ends" || property.label == "Duration" || property.label == "Finished";
+  });
+  const Nanoseconds start = trace.lane(event.lane).start(event.index);
+  properties.push_back({"Is open", Message("since {time}: for {length} by now", {{"time", format_time(start)}, {"length", format_duration(now - start)}})});
   return properties;
 }
 

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "model/file/last_path_part.h"
 #include "model/samples/backtrace.h"
-#include "model/trace/text/last_path_part.h"
 #include "timeline/core/words/format.h"
 
 namespace lanescope::timeline {
 namespace {
 
-// Lines of a chain in brief.
+// Maximum number of lines of a brief chain.
 constexpr std::size_t kMostCalls = 12;
-constexpr std::size_t kMostPythonCalls = 4;  // of them, where the innermost ones are all native
+constexpr std::size_t kMostPythonCalls = 4;  // of these lines, if the innermost calls are all native
 
 // "load  train.py:30 (Python)", "inflate  libz.so.1".
 std::string call_text(const Trace& trace, const CodeLocation& location, const CodeFunction& function) {
@@ -26,7 +26,7 @@ std::string call_text(const Trace& trace, const CodeLocation& location, const Co
   return text;
 }
 
-// The innermost call of this kind that was under way.
+// The innermost call of this kind that was running.
 std::optional<EventRef> call_at(const Trace& trace, ThreadId thread, TrackKind kind, Nanoseconds time) {
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != kind || track.key.thread != thread) continue;
@@ -43,7 +43,7 @@ std::vector<Property> describe_thread_state(const Trace& trace, const TrackKey& 
   const ThreadStateDetail& detail = trace.thread_state_detail(event.detail);
   if (detail.processor != kNone) properties.push_back({"Processor", std::to_string(detail.processor)});
   if (key.thread == kNone || detail.state == ThreadState::kRunning) return properties;
-  // A call that waits begins while the thread still runs.
+  // A call that waits starts while the thread still runs.
   CallNodeId chain = 0;
   for (const TrackKind kind : {TrackKind::kOsRuntime, TrackKind::kCudaApi})
     if (const auto call = call_at(trace, key.thread, kind, event.start)) {
@@ -61,7 +61,7 @@ std::vector<Property> describe_chain(const Trace& trace, CallNodeId chain, Lengt
     std::optional<SourcePlace> source;
   };
   std::vector<Call> calls;
-  std::size_t first_python = 0;  // calls within it
+  std::size_t first_python = 0;  // number of calls inside of it
   bool has_python = false;
   const CallStacks& stacks = trace.call_stacks();
   for (const CodeLocationId location : stacks.chain(chain)) {
@@ -70,7 +70,7 @@ std::vector<Property> describe_chain(const Trace& trace, CallNodeId chain, Lengt
     for (const CodeFunction& function : stacks.functions(location)) {
       calls.push_back({call_text(trace, stacks.location(location), function), std::nullopt});
       const std::string_view file = function.source_file != 0 ? trace.name(function.source_file) : std::string_view();
-      if (!file.empty() && !file.starts_with('<'))  // "<frozen importlib._bootstrap>" is no file
+      if (!file.empty() && !file.starts_with('<'))  // "<frozen importlib._bootstrap>" is not a file
         calls.back().source = SourcePlace{std::string(file), function.source_line};
     }
   }
@@ -90,7 +90,7 @@ std::vector<Property> describe_chain(const Trace& trace, CallNodeId chain, Lengt
   } else if (!has_python || first_python + kMostPythonCalls <= kMostCalls) {
     add_calls(0, kMostCalls);
     add_more(calls.size() - kMostCalls);
-  } else {  // which line of Python it was is asked first
+  } else {  // users look for the line of Python first
     constexpr std::size_t kNative = kMostCalls - kMostPythonCalls;
     const std::size_t end = std::min(calls.size(), first_python + kMostPythonCalls);
     add_calls(0, kNative);

@@ -28,14 +28,14 @@ void RowsEdit::change(const RowArrangement& from, const RowArrangement& to) {
 MarkersEdit::MarkersEdit(ViewState& state, const QString& text, Markers before, Markers after)
     : QUndoCommand(text), state_(state), before_(std::move(before)), after_(std::move(after)) {}
 
-// Clocks of files may have been set since, and files gone.
+// Meanwhile, clocks of files may have changed, and files may have been removed.
 void MarkersEdit::change(const Markers& from, const Markers& to) {
   const Markers old = state_.placed(from), wanted = state_.placed(to);
   Markers now = state_.markers();
   std::erase_if(now, [&](const TimelineView::Marker& marker) { return has(old, marker) && !has(wanted, marker); });
   for (const TimelineView::Marker& marker : wanted)
     if (!has(old, marker) && !has(now, marker)) now.push_back(marker);
-  state_.set_markers(state_.placed(std::move(now)));
+  state_.setMarkers(state_.placed(std::move(now)));
   emit state_.markersEdited();
 }
 

@@ -1,4 +1,4 @@
-// Lost time of GPUs in a timeline: waits for other ranks; gaps, which one is selected, and the way from one to the next.
+// Lost time of GPUs in a timeline: waits for other ranks; gaps, their selection, and moving from one to the next.
 #include <algorithm>
 #include <utility>
 
@@ -8,54 +8,55 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr double kNarrowestGap = 4;  // device pixels: narrower ones can't be told apart at a glance
+constexpr double kNarrowestGap = 4;  // device pixels: narrower gaps cannot be distinguished at a glance
 
 }  // namespace
 
-void ViewState::set_idle_time(std::shared_ptr<const IdleTime> idle) {
+void ViewState::setIdleTime(std::shared_ptr<const IdleTime> idle) {
   if (idle == idle_time_) return;
   idle_time_ = std::move(idle);
   emit idleTimeChanged();
 }
 
-void ViewState::set_communication_time(std::shared_ptr<const CommunicationTime> time) {
+void ViewState::setCommunicationTime(std::shared_ptr<const CommunicationTime> time) {
   if (time == communication_time_) return;
   communication_time_ = std::move(time);
   emit communicationTimeChanged();
 }
 
-double ViewState::waiting_share(const Row& row, TimeRange range) const {
+double ViewState::waitingShare(const Row& row, TimeRange range) const {
   if (!communication_time_ || range.empty()) return 0;
   return static_cast<double>(communication_time_->waited(row.all, range)) / static_cast<double>(range.length());
 }
 
-std::optional<TimeRange> ViewState::wait_of(EventRef kernel) const {
+std::optional<TimeRange> ViewState::waitOf(EventRef kernel) const {
   if (!communication_time_ || !kernel.valid() || trace().track_of(kernel.lane).key.kind != TrackKind::kKernels) return std::nullopt;
   return communication_time_->wait_of(kernel.lane, trace().lane(kernel.lane).start(kernel.index));
 }
 
-std::optional<Gap> ViewState::selected_gap() const {
+std::optional<Gap> ViewState::selectedGap() const {
   if (!idle_time_) return std::nullopt;
   if (const std::optional<Selection::Gap>& gap = selection_.gap()) return idle_time_->find(gap->range, gap->gpu);
-  return selected_range() ? idle_time_->find(*selected_range()) : std::nullopt;
+  return selectedRange() ? idle_time_->find(*selectedRange()) : std::nullopt;
 }
 
-void ViewState::select_gap(IdleTime::Direction direction) {
-  if (!idle_time_) return;
+bool ViewState::selectGap(IdleTime::Direction direction) {
+  if (!idle_time_) return false;
   const bool forward = direction == IdleTime::Direction::kNext;
   Nanoseconds from = forward ? range_.begin - 1 : range_.end;
   if (selected().valid()) from = trace().event(selected()).start;
   const auto shortest = static_cast<Nanoseconds>(kNarrowestGap * static_cast<double>(range_.length()) / std::max(1, device_width_));
-  const std::optional<Gap> before = selected_gap();
+  const std::optional<Gap> before = selectedGap();
   const std::optional<Gap> gap = before ? idle_time_->nearest(*before, shortest, direction) : idle_time_->nearest(from, shortest, direction);
-  if (!gap) return;
+  if (!gap) return false;
   select({});
   selection_.selectGap({gap->range, gap->gpu});
-  if (const auto row = tree().find("gpu:" + std::to_string(gap->gpu) + "/hw")) scroll_to(*row);
-  set_follow(FollowLive::kNo);
-  if (gap->range.begin >= range_.begin && gap->range.end <= range_.end) return;
+  if (const auto row = tree().find("gpu:" + std::to_string(gap->gpu) + "/hw")) scrollTo(*row);
+  setFollow(FollowLive::kNo);
+  if (gap->range.begin >= range_.begin && gap->range.end <= range_.end) return true;
   const Nanoseconds middle = gap->range.begin + gap->range.length() / 2;
   navigate(panned(range_, middle - (range_.begin + range_.length() / 2)));
+  return true;
 }
 
 std::optional<GpuId> gpu_of(const ViewState& state, const PlacedRow& placed) {

@@ -9,7 +9,7 @@ namespace lanescope::timeline {
 Prompt::Prompt(QWidget* parent) : QLineEdit(parent) {
   hide();
   connect(this, &QLineEdit::returnPressed, this, [this] {
-    if (accept_ && accept_(text())) return close_prompt();
+    if (accept_ && accept_(text())) return closePrompt();
     selectAll();
     QPalette wrong = parentWidget()->palette();
     wrong.setColor(QPalette::Text, QColor(0xc6, 0x28, 0x28));
@@ -31,21 +31,21 @@ void Prompt::ask(const QString& what, const QRect& place, Accept accept, OnLeavi
   setFocus(Qt::PopupFocusReason);
 }
 
-void Prompt::close_prompt() {
+void Prompt::closePrompt() {
   accept_ = nullptr;
   hide();
   parentWidget()->setFocus();
 }
 
 void Prompt::keyPressEvent(QKeyEvent* event) {
-  if (event->key() == Qt::Key_Escape) return close_prompt();
+  if (event->key() == Qt::Key_Escape) return closePrompt();
   QLineEdit::keyPressEvent(event);
-  event->accept();  // what is typed here is no gesture of the timeline
+  event->accept();  // typed text must not be handled as a command of the timeline
 }
 
 void Prompt::focusOutEvent(QFocusEvent* event) {
   QLineEdit::focusOutEvent(event);
-  const bool is_within = event->reason() == Qt::PopupFocusReason || event->reason() == Qt::ActiveWindowFocusReason;  // its menu; another window
+  const bool is_within = event->reason() == Qt::PopupFocusReason || event->reason() == Qt::ActiveWindowFocusReason;  // its context menu; another window
   if (!isVisible() || is_within) return;
   const Accept accept = std::exchange(accept_, nullptr);
   hide();

@@ -1,5 +1,5 @@
-// One line to type into, over the time axis: a marker's name, a time to go to. Enter accepts, Esc and a click elsewhere close it; what is kept on
-// leaving is accepted by a click elsewhere, where something was typed.
+// A line edit over the time axis: for a marker's name, or a time to go to. Enter accepts, Esc and a click elsewhere close it. If it keeps its text on leaving,
+// a click elsewhere accepts text that was typed.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@ class Prompt : public QLineEdit {
   Q_OBJECT
 
  public:
-  // Whether the text will do; where not, the prompt stays open and says so.
+  // Returns true if the text is acceptable; if not, the prompt stays open and shows that.
   using Accept = std::function<bool(const QString& text)>;
 
   explicit Prompt(QWidget* parent);
   enum class OnLeaving { kClosed, kKept };
-  void close_prompt();
+  void closePrompt();
   void ask(const QString& what, const QRect& place, Accept accept, OnLeaving on_leaving = OnLeaving::kClosed);
 
  protected:

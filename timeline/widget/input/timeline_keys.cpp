@@ -1,4 +1,4 @@
-// The keyboard of the timeline, once, for the keys themselves, for menus and for the sheet of keys.
+// The keyboard commands of the timeline: one list for the keys themselves, for menus and for the list of keys.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -33,7 +33,7 @@ auto select(Neighbour which) {
   return [which](TimelineView& view) { view.selectNeighbour(which); };
 }
 
-// Along the row where an event is selected, else along time.
+// Along the row if an event is selected, else along time.
 auto step(Neighbour which, double share) {
   return [which, share](TimelineView& view) { view.selectedEvent().valid() ? view.selectNeighbour(which) : view.panBy(share); };
 }
@@ -120,11 +120,11 @@ std::vector<TimelineCommand> row_commands() {
   };
 }
 
-// The key that is pressed; on a keyboard of another script, the one that a US keyboard has in its place.
+// The pressed key; on a keyboard of another script, the key at the same place of a US keyboard.
 Qt::Key latin_key(const QKeyEvent& event) {
   constexpr int kLastLatin = 0xff, kFirstSpecial = 0x01000000;
   struct Keys {
-    std::uint32_t first;  // scan code of X11 and Wayland: the kernel's and 8
+    std::uint32_t first;  // scan code of X11 and Wayland: the kernel's code + 8
     std::string_view keys;
   };
   constexpr Keys kRows[] = {{24, "QWERTYUIOP[]"}, {38, "ASDFGHJKL"}, {52, "ZXCVBNM,."}};
@@ -183,7 +183,7 @@ void TimelineView::clearSelection() {
 }
 
 void TimelineView::markSelection() {
-  if (const auto range = selectedRange()) {
+  if (const auto range = selection().latestTime()) {
     addMarkers({{range->begin, {}}, {range->end, {}}});
   } else if (selectedEvent().valid()) {
     const Event event = trace()->event(selectedEvent());

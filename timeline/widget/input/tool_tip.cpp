@@ -17,10 +17,10 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr qsizetype kLongestName = 160;  // characters; the details panel shows all
+constexpr qsizetype kLongestName = 160;  // characters; the details panel shows the whole name
 constexpr int kWidest = 72;              // characters of a line, about as in a book
 
-// Names of functions and files have no blanks: a line may break behind what separates their parts.
+// Names of functions and files have no blanks: a line may be broken after a separator of their parts.
 QString breakable(const QString& text) {
   static const QRegularExpression separators(QStringLiteral("([,:<>(/_.-])(?=[^\\s])"));
   constexpr qsizetype kLongestWord = 24;
@@ -32,7 +32,7 @@ QString breakable(const QString& text) {
   return broken;
 }
 
-// As it is where it is narrow, else in lines that the eye can follow.
+// Unchanged if it is narrow, else in lines of readable length.
 QString of_sensible_width(const QString& html) {
   QTextDocument document;
   document.setDefaultFont(QToolTip::font());
@@ -63,6 +63,8 @@ QString event_tool_tip(const Trace& trace, EventRef event, std::optional<TimeRan
   }
   return table(properties);
 }
+
+QString open_tool_tip(const Trace& trace, EventRef event, Nanoseconds now) { return table(describe_open_event(trace, event, now, Length::kBrief)); }
 
 QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel) { return table(describe_counter(trace, counter, pixel)); }
 

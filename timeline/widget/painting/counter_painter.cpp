@@ -8,7 +8,7 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr int kLowestRow = 6;  // device pixels; below, nothing can be told
+constexpr int kLowestRow = 6;  // device pixels; a lower row would not be readable
 
 class Band {
  public:
@@ -22,20 +22,20 @@ class Band {
         height_(height) {}
 
   void paint(const std::vector<CounterSummary>& columns) {
-    int before = -1;  // the line of the mean in the column to the left
+    int before = -1;  // position of the mean's line in the previous column
     for (int x = 0; x < static_cast<int>(columns.size()); ++x) {
       const CounterSummary& column = columns[static_cast<std::size_t>(x)];
       if (column.empty()) {
         before = -1;
         continue;
       }
-      const int mean = line_of(column.mean());
-      const int most = line_of(static_cast<double>(column.maximum));
-      const int least = line_of(static_cast<double>(column.minimum));
+      const int mean = lineOf(column.mean());
+      const int most = lineOf(static_cast<double>(column.maximum));
+      const int least = lineOf(static_cast<double>(column.minimum));
       fill(x, mean, top_ + height_, kCounterFill);
       fill(x, most, least + 1, kCounterBand);
-      const int from = before < 0 ? mean : before;  // a step is drawn as one
-      fill(x, std::min(from, mean), std::max(from, mean) + line_width(), 1);
+      const int from = before < 0 ? mean : before;  // a step is drawn as a vertical line
+      fill(x, std::min(from, mean), std::max(from, mean) + lineWidth(), 1);
       before = mean;
     }
   }
@@ -43,9 +43,9 @@ class Band {
   [[nodiscard]] const CounterScale& scale() const { return scale_; }
 
  private:
-  [[nodiscard]] int line_width() const { return std::max(1, static_cast<int>(std::lround(image_.devicePixelRatio()))); }
-  [[nodiscard]] int line_of(double value) const {
-    return top_ + static_cast<int>(std::lround((1 - scale_.height_of(value * resolution_)) * (height_ - line_width())));
+  [[nodiscard]] int lineWidth() const { return std::max(1, static_cast<int>(std::lround(image_.devicePixelRatio()))); }
+  [[nodiscard]] int lineOf(double value) const {
+    return top_ + static_cast<int>(std::lround((1 - scale_.height_of(value * resolution_)) * (height_ - lineWidth())));
   }
   void fill(int x, int first, int last, double share) {
     const Rgb color = blend(background_, color_, share);
@@ -68,7 +68,7 @@ void paint_counter(const ViewState& state, QPainter& painter, CounterId id, cons
   Band band(state, id, image, top, height);
   band.paint(counter_columns(state.trace().counter_series(id), viewport));
 
-  // What the top means, on a ground of its own: it stays readable over the band.
+  // The label of the top, with its own background to stay readable over the band.
   const double ratio = image.devicePixelRatio();
   const QString text = QString::fromStdString(scale_text(state.trace(), id, band.scale()));
   const QFontMetricsF metrics(painter.font());

@@ -10,11 +10,11 @@ namespace lanescope::timeline {
 namespace {
 
 constexpr int kCapacity = 8192;
-constexpr int kWidthStep = 8;          // logical pixels: labels are shortened to multiples of it, so that zooming finds them again
-constexpr int kNarrowest = 16;         // a shortened label below this says nothing
-constexpr std::size_t kLongest = 240;  // characters; more never fits on a screen
+constexpr int kWidthStep = 8;          // logical pixels: labels are shortened to multiples of it, so that zooming finds them in the cache
+constexpr int kNarrowest = 16;         // a label that is shortened to less is useless
+constexpr std::size_t kLongest = 240;  // characters; longer labels never fit on a screen
 
-// How many letters at the end are a counter of its own: that of "step 12".
+// The number of digits at the end of a name like "step 12".
 qsizetype counter_length(QStringView text) {
   constexpr qsizetype kLongestCounter = 8;
   qsizetype length = 0;
@@ -23,7 +23,7 @@ qsizetype counter_length(QStringView text) {
   return is_counter ? length : 0;
 }
 
-// Of a counted name, the counter stays, which tells one from the next: "st…12".
+// The number at the end of a name is kept, because it distinguishes neighbours: "st…12".
 QString shortened(const QString& text, int width, const QFontMetrics& metrics) {
   const QString end = QChar(0x2026) + text.last(counter_length(text));
   if (end.size() == 1 || metrics.horizontalAdvance(end) > width) return metrics.elidedText(text, Qt::ElideRight, width);
@@ -36,7 +36,7 @@ QString shortened(const QString& text, int width, const QFontMetrics& metrics) {
 
 LabelCache::LabelCache(const QFont& font) : font_(font), metrics_(font), labels_(kCapacity) {}
 
-void LabelCache::set_font(const QFont& font) {
+void LabelCache::setFont(const QFont& font) {
   font_ = font;
   metrics_ = QFontMetrics(font);
   labels_.clear();
@@ -52,14 +52,14 @@ const LabelCache::Label& LabelCache::make(const Key& key) {
   label->text.setText(text);
   label->text.prepare(QTransform(), font_);
   label->width = metrics_.horizontalAdvance(text);
-  label->rise = rise_of(text);
+  label->rise = riseOf(text);
   const Label& made = *label;
   labels_.insert(key, label.release());
   return made;
 }
 
-// Fonts are asked for only where a letter may be of another one.
-double LabelCache::rise_of(const QString& text) const {
+// Fonts are queried only if a letter may need a fallback font.
+double LabelCache::riseOf(const QString& text) const {
   constexpr char16_t kFirstBeyondLatin = 0x0250;
   if (std::none_of(text.begin(), text.end(), [](QChar unit) { return unit.unicode() >= kFirstBeyondLatin; })) return 0;
   QTextLayout layout(text, font_);

@@ -1,4 +1,4 @@
-// Labels made ready for painting: shortened to what fits, laid out once. The least recently used are forgotten.
+// Caches labels for painting: shortened to the room, with their layout. The least recently used labels are removed.
 #pragma once
 
 #include <string_view>
@@ -15,12 +15,12 @@ class LabelCache {
  public:
   explicit LabelCache(const QFont& font);
 
-  // Writes `text`, shortened to `width` logical pixels, from a place on, in the middle of `height`; nothing when not even its beginning fits. Of names that
-  // end in a counter, that stays: "st…12". Its
-  // letters stand on one line with those of other labels, whatever fonts they come from. The text must stay where it is until clear().
+  // Draws `text`, shortened to `width` logical pixels, starting at a position, vertically centred in `height`; draws nothing if not even its start fits. A
+  // number at the end of a name is kept: "st…12". Its letters have the same baseline as those of other labels, whatever fonts they come from. The text must
+  // stay valid until clear().
   void draw(QPainter& painter, std::string_view text, int width, QPointF left_top, double height);
   void clear() { labels_.clear(); }
-  void set_font(const QFont& font);
+  void setFont(const QFont& font);
   [[nodiscard]] const QFont& font() const { return font_; }
 
  private:
@@ -34,10 +34,10 @@ class LabelCache {
   struct Label {
     QStaticText text;
     int width = 0;
-    double rise = 0;  // of its highest letters above those of font(): another font, which has letters that this one lacks, may be higher
+    double rise = 0;  // height of its highest letters above those of font(): a fallback font for letters that font() lacks may be higher
   };
   const Label& make(const Key& key);
-  [[nodiscard]] double rise_of(const QString& text) const;
+  [[nodiscard]] double riseOf(const QString& text) const;
 
   QFont font_;
   QFontMetrics metrics_;

@@ -1,5 +1,5 @@
-// The rows with their events, and the gestures on them. The rows are painted into an image when what they show changes; hovering and
-// selecting only paint over it.
+// The rows with their events, and the gestures on them. The rows are painted into an image when their content changes; hovering and selecting only paint over
+// it.
 #pragma once
 
 #include <optional>
@@ -25,11 +25,11 @@ class Canvas : public QWidget {
 
  public:
   Canvas(ViewState& state, QWidget* parent);
-  // The edge of an event that is nearest to the cursor, else the time under it; none while it is elsewhere.
-  [[nodiscard]] std::optional<Nanoseconds> edge_at_cursor();
+  // The edge of an event nearest to the cursor, else the time under it; nothing while the cursor is elsewhere.
+  [[nodiscard]] std::optional<Nanoseconds> edgeAtCursor();
   [[nodiscard]] ViewState& state() const { return state_; }
-  // Where a row shows an event, in logical pixels; empty where it does not.
-  [[nodiscard]] QRect rectangle_of(const std::string& row_key, RowPlace place, EventRef event) const;
+  // The rectangle of an event on a row, in logical pixels; empty if the row does not show it.
+  [[nodiscard]] QRect rectangleOf(const std::string& row_key, RowPlace place, EventRef event) const;
 
  signals:
   void eventActivated(lanescope::EventRef event);
@@ -55,42 +55,43 @@ class Canvas : public QWidget {
     const PlacedRow* row = nullptr;
     const Level* level = nullptr;
     PixelHit pixel;
-    std::optional<CounterId> counter;   // that the row shows
+    std::optional<CounterId> counter;   // the counter that the row shows
     TimeRange time;                     // of the pixel
-    std::optional<Gap> gap;             // where no event is near
-    std::optional<Event> call;          // of a stack chart: the event of the pixel is its first sample
-    const AnswerRow* answer = nullptr;  // that the row shows; the pixel is of its ranges
+    std::optional<Gap> gap;             // if no event is near
+    std::optional<Event> call;          // of a stack chart; the event of the pixel is its first sample
+    const AnswerRow* answer = nullptr;  // the answer that the row shows; the pixel refers to its ranges
   };
 
   bool pinch(const QNativeGestureEvent& gesture);
-  void announce(QAccessible::Event what);  // to assistive technology, where there is any
-  void announce_focus();
-  void repaint_rows();
-  [[nodiscard]] Viewport device_viewport() const;  // of pixels of the screen
-  [[nodiscard]] Viewport device_viewport(double ratio) const;
-  [[nodiscard]] Viewport viewport() const;  // of logical pixels
+  void announce(QAccessible::Event what);  // to assistive technology, if it is active
+  void announceFocus();
+  void repaintRows();
+  [[nodiscard]] Viewport deviceViewport() const;  // in device pixels
+  [[nodiscard]] Viewport deviceViewport(double ratio) const;
+  [[nodiscard]] Viewport viewport() const;  // in logical pixels
   [[nodiscard]] Hit hit(QPointF position);
-  // What is nearest to x: some pixels are left to a shaking hand.
-  [[nodiscard]] PixelHit aimed_at(const LevelContent& content, std::int32_t x) const;
-  // The range of time that was hit, where that is no event: a gap, a call that was sampled, a range of an answer.
-  [[nodiscard]] static std::optional<TimeRange> range_of(const Hit& hit);
-  [[nodiscard]] static EventRef event_of(const Hit& hit);
-  [[nodiscard]] Nanoseconds snapped_time(QPointF position);
-  [[nodiscard]] QString tool_tip(const Hit& hit);
-  [[nodiscard]] QRectF event_rectangle(const PlacedRow& row, std::size_t level, EventRef event) const;
-  [[nodiscard]] std::optional<ArrowEnd> anchor(EventRef event, EventEdge edge) const;
+  // The event nearest to x within a few pixels, because hands are not precise.
+  [[nodiscard]] PixelHit aimedAt(const LevelContent& content, std::int32_t x) const;
+  // The time range that was hit if it is not an event: a gap, a sampled call, a range of an answer.
+  [[nodiscard]] static std::optional<TimeRange> rangeOf(const Hit& hit);
+  [[nodiscard]] static EventRef eventOf(const Hit& hit);
+  [[nodiscard]] Nanoseconds snappedTime(QPointF position);
+  [[nodiscard]] QString toolTipOf(const Hit& hit);
+  [[nodiscard]] QRectF eventRectangle(const PlacedRow& row, std::size_t level, EventRef event) const;
+  enum class ArrowLabel { kNo, kYes };
+  [[nodiscard]] std::optional<ArrowEnd> anchor(EventRef event, EventEdge edge, ArrowLabel label) const;
 
-  void paint_selected_range(QPainter& painter) const;
-  void paint_selected_gap(QPainter& painter) const;
-  [[nodiscard]] QString why_nothing() const;  // is shown
-  void paint_markers(QPainter& painter) const;
-  void hover_changed();
-  // What is painted of the cursor: its line, and outlines of the event below it.
-  [[nodiscard]] QRegion hover_region() const;
-  [[nodiscard]] std::vector<QRectF> outlines_of(EventRef event) const;  // on rows in sight
-  void paint_outline(QPainter& painter, EventRef event, const QColor& color, double width) const;
-  void paint_arrows(QPainter& painter) const;
-  void paint_path(QPainter& painter) const;
+  void paintSelectedRange(QPainter& painter) const;
+  void paintSelectedGap(QPainter& painter) const;
+  [[nodiscard]] QString whyNothing() const;  // is shown
+  void paintMarkers(QPainter& painter) const;
+  void followHover();
+  // The area that is painted for the cursor: its line, and outlines of the event below it.
+  [[nodiscard]] QRegion hoverRegion() const;
+  [[nodiscard]] std::vector<QRectF> outlinesOf(EventRef event) const;  // on rows in sight
+  void paintOutline(QPainter& painter, EventRef event, const QColor& color, double width) const;
+  void paintArrows(QPainter& painter) const;
+  void paintPath(QPainter& painter) const;
 
   ViewState& state_;
   RowPainter painter_;

@@ -10,7 +10,7 @@
 namespace lanescope::timeline {
 namespace {
 
-// Something in the canvas that is no widget.
+// A part of the canvas that is not a widget.
 class Part : public QAccessibleInterface {
  public:
   [[nodiscard]] QObject* object() const override { return nullptr; }
@@ -45,7 +45,7 @@ class EventAccessible : public Part {
   [[nodiscard]] QAccessible::Role role() const override { return QAccessible::Cell; }
   [[nodiscard]] QRect rect() const override {
     const Canvas& canvas = canvas_.canvas();
-    return canvas.rectangle_of(row_key_, place_, event_).translated(canvas.mapToGlobal(QPoint(0, 0)));
+    return canvas.rectangleOf(row_key_, place_, event_).translated(canvas.mapToGlobal(QPoint(0, 0)));
   }
   [[nodiscard]] QString text(QAccessible::Text which) const override {
     if (!isValid()) return {};
@@ -80,7 +80,7 @@ class RowAccessible : public Part {
 
   [[nodiscard]] const PlacedRow* placed() const {
     for (const PlacedRow* row : canvas_.rows())
-      if (row->place == place_ && state_of_view().tree().row(row->row).key == key_) return row;
+      if (row->place == place_ && stateOfView().tree().row(row->row).key == key_) return row;
     return nullptr;
   }
   [[nodiscard]] bool isValid() const override { return canvas_.isValid() && placed() != nullptr; }
@@ -107,9 +107,9 @@ class RowAccessible : public Part {
     const auto found = std::find_if(boxes.begin(), boxes.end(), is_wanted);
     return found == boxes.end() ? -1 : static_cast<int>(found - boxes.begin());
   }
-  // Also of one that is too narrow to be seen singly.
+  // Also for an event that is too narrow to be seen singly.
   [[nodiscard]] QAccessibleInterface* event(EventRef event) const {
-    constexpr std::size_t kMost = 20'000;  // kept; a reader asks for few
+    constexpr std::size_t kMost = 20'000;  // limit of the cache; a screen reader asks for few
     const auto found = known_.find(event);
     if (found != known_.end()) return QAccessible::accessibleInterface(found->second);
     if (known_.size() >= kMost) {
@@ -125,24 +125,24 @@ class RowAccessible : public Part {
     const PlacedRow* row = placed();
     if (row == nullptr) return {};
     const Canvas& canvas = canvas_.canvas();
-    return QRect(0, state_of_view().top_of(*row), canvas.width(), row->height).translated(canvas.mapToGlobal(QPoint(0, 0)));
+    return QRect(0, stateOfView().topOf(*row), canvas.width(), row->height).translated(canvas.mapToGlobal(QPoint(0, 0)));
   }
   [[nodiscard]] QString text(QAccessible::Text which) const override {
     const PlacedRow* placed_row = placed();
     if (placed_row == nullptr) return {};
-    const Row& row = state_of_view().tree().row(placed_row->row);
+    const Row& row = stateOfView().tree().row(placed_row->row);
     if (which == QAccessible::Name) return shown_text(row_title(row));
-    ViewState& view = state_of_view();
+    ViewState& view = stateOfView();
     if (row.counter && which == QAccessible::Description) return shown_text(view.trace().counters()[*row.counter].description);
     if (row.counter && which == QAccessible::Value)
-      return QString::fromStdString(counter_text(view.trace(), *row.counter, view.selected_range().value_or(view.range())));
+      return QString::fromStdString(counter_text(view.trace(), *row.counter, view.selectedRange().value_or(view.range())));
     if (which != QAccessible::Value || row.all.empty()) return {};
-    const TimeRange range = view.selected_range().value_or(view.range()).intersected(view.trace().extent());
-    const std::optional<Picture::RowSum> sum = view.row_sum(row, range);
+    const TimeRange range = view.selectedRange().value_or(view.range()).intersected(view.trace().extent());
+    const std::optional<Picture::RowSum> sum = view.rowSum(row, range);
     if (!sum) return {};
     const double share = range.empty() ? 0 : static_cast<double>(sum->busy) / static_cast<double>(range.length());
     const QString busy = QString::fromStdString(format_share(share)), count = shown_text(format_counted(sum->count, "event"));
-    const double waiting = view.waiting_share(row, range);
+    const double waiting = view.waitingShare(row, range);
     if (waiting > 0) return Canvas::tr("%1 busy, %2 of that waiting for another rank, %3").arg(busy, QString::fromStdString(format_share(waiting)), count);
     return Canvas::tr("%1 busy, %2").arg(busy, count);
   }
@@ -150,15 +150,15 @@ class RowAccessible : public Part {
     QAccessible::State state;
     const PlacedRow* placed_row = placed();
     if (placed_row == nullptr) return state;
-    const Row& row = state_of_view().tree().row(placed_row->row);
+    const Row& row = stateOfView().tree().row(placed_row->row);
     state.expandable = row.expandable();
-    state.expanded = row.expandable() && state_of_view().is_row_expanded(row);
+    state.expanded = row.expandable() && stateOfView().isRowExpanded(row);
     state.collapsed = row.expandable() && !state.expanded;
     return state;
   }
 
  private:
-  [[nodiscard]] ViewState& state_of_view() const { return canvas_.canvas().state(); }
+  [[nodiscard]] ViewState& stateOfView() const { return canvas_.canvas().state(); }
 
   const CanvasAccessible& canvas_;
   std::string key_;
@@ -181,7 +181,7 @@ void CanvasAccessible::install() {
 
 CanvasAccessible::CanvasAccessible(Canvas* canvas) : QAccessibleWidget(canvas, QAccessible::Table) {
   traces_ = QObject::connect(&canvas->state(), &ViewState::traceChanged, canvas, [this](ViewState::Change change) {
-    if (change == ViewState::Change::kAnother) forget();  // rows and events of other traces have the same keys and numbers
+    if (change == ViewState::Change::kAnother) forget();  // rows and events of other traces may have the same keys and numbers
   });
 }
 
@@ -200,21 +200,21 @@ Canvas& CanvasAccessible::canvas() const { return *static_cast<Canvas*>(widget()
 std::vector<const PlacedRow*> CanvasAccessible::rows() const {
   const ViewState& state = canvas().state();
   std::vector<const PlacedRow*> rows = state.layout().in_sight(state.scroll(), canvas().height());
-  std::sort(rows.begin(), rows.end(), [&](const PlacedRow* a, const PlacedRow* b) { return state.top_of(*a) < state.top_of(*b); });
+  std::sort(rows.begin(), rows.end(), [&](const PlacedRow* a, const PlacedRow* b) { return state.topOf(*a) < state.topOf(*b); });
   return rows;
 }
 
 std::vector<std::pair<std::size_t, Box>> CanvasAccessible::boxes(const PlacedRow& row) const {
   ViewState& state = canvas().state();
   std::vector<std::pair<std::size_t, Box>> boxes;
-  rasterizer_.forget();  // the lanes may be another snapshot's
+  rasterizer_.forget();  // the lanes may belong to another snapshot
   for (std::size_t level = 0; level < row.levels.size(); ++level)
     if (const LevelContent* content = state.content(row.levels[level]))
       for (const Box& box : rasterizer_.rasterize(*content, {state.range(), std::max(1, canvas().width())}).boxes()) boxes.emplace_back(level, box);
   return boxes;
 }
 
-RowAccessible* CanvasAccessible::interface_of(const PlacedRow& row) const {
+RowAccessible* CanvasAccessible::interfaceOf(const PlacedRow& row) const {
   const Key key{canvas().state().tree().row(row.row).key, row.place};
   const auto found = known_.find(key);
   if (found != known_.end()) return static_cast<RowAccessible*>(QAccessible::accessibleInterface(found->second));
@@ -228,7 +228,7 @@ int CanvasAccessible::childCount() const { return static_cast<int>(rows().size()
 QAccessibleInterface* CanvasAccessible::child(int index) const {
   const auto all = rows();
   if (index < 0 || static_cast<std::size_t>(index) >= all.size()) return nullptr;
-  return interface_of(*all[static_cast<std::size_t>(index)]);
+  return interfaceOf(*all[static_cast<std::size_t>(index)]);
 }
 
 int CanvasAccessible::indexOfChild(const QAccessibleInterface* wanted) const {
@@ -240,19 +240,19 @@ int CanvasAccessible::indexOfChild(const QAccessibleInterface* wanted) const {
 QAccessibleInterface* CanvasAccessible::childAt(int x, int y) const {
   const QPoint place = canvas().mapFromGlobal(QPoint(x, y));
   if (!canvas().rect().contains(place)) return nullptr;
-  const PlacedRow* row = canvas().state().row_at(place.y());
-  return row != nullptr ? interface_of(*row) : nullptr;
+  const PlacedRow* row = canvas().state().rowAt(place.y());
+  return row != nullptr ? interfaceOf(*row) : nullptr;
 }
 
-// The selected event on the row that shows it, else the row that keys are about.
+// The selected event on the row that shows it, else the row that keys act on.
 QAccessibleInterface* CanvasAccessible::focusChild() const {
   const ViewState& state = canvas().state();
   const EventRef event = state.selected();
   const auto place = event.valid() ? state.tree().place_of(event.lane) : std::nullopt;
   if (place)
-    if (const PlacedRow* row = state.layout().nearest_shown(place->row)) return interface_of(*row)->event(event);
-  if (const auto current = state.tree().find(state.current_row()))
-    if (const PlacedRow* row = state.layout().nearest_shown(*current)) return interface_of(*row);
+    if (const PlacedRow* row = state.layout().nearest_shown(place->row)) return interfaceOf(*row)->event(event);
+  if (const auto current = state.tree().find(state.currentRow()))
+    if (const PlacedRow* row = state.layout().nearest_shown(*current)) return interfaceOf(*row);
   return nullptr;
 }
 

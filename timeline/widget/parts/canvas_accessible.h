@@ -1,8 +1,8 @@
-// The rows as assistive technology sees them, and tests: a table whose children are the rows in sight, whose children are the events that
-// are wide enough to be seen singly.
+// The rows for assistive technology and for tests: a table whose children are the rows in sight; their children are the events that are wide enough to be seen
+// singly.
 //
-// A row's name is its title, its value how busy it is in what is visible; an event's name is its title, its value its duration, its
-// description all that is known of it.
+// The name of a row is its title, its value its busy share in the visible range; the name of an event is its title, its value its duration, its description all
+// facts about it.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class RowAccessible;
 
 class CanvasAccessible : public QAccessibleWidget {
  public:
-  // Makes Qt ask for these interfaces. Once is enough; more does no harm.
+  // Makes Qt ask for these interfaces. Calling it again has no effect.
   static void install();
 
   explicit CanvasAccessible(Canvas* canvas);
@@ -33,9 +33,9 @@ class CanvasAccessible : public QAccessibleWidget {
 
   [[nodiscard]] Canvas& canvas() const;
   [[nodiscard]] std::vector<const PlacedRow*> rows() const;  // in sight, from top to bottom
-  // Events of a row that are seen singly, level after level, by start.
+  // Events of a row that are seen singly, level by level, by start.
   [[nodiscard]] std::vector<std::pair<std::size_t, Box>> boxes(const PlacedRow& row) const;
-  [[nodiscard]] RowAccessible* interface_of(const PlacedRow& row) const;
+  [[nodiscard]] RowAccessible* interfaceOf(const PlacedRow& row) const;
 
  private:
   void forget();

@@ -13,7 +13,7 @@ namespace lanescope::timeline {
 namespace {
 
 constexpr double kNarrowestFrame = 6;  // logical pixels
-constexpr int kGrowthInterval = 250;   // ms between two pictures of a recording that grows
+constexpr int kGrowthInterval = 250;   // ms between two pictures of a growing recording
 
 }  // namespace
 
@@ -22,18 +22,18 @@ Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(st
   setAccessibleName(tr("Overview of the whole trace"));
   growth_.setSingleShot(true);
   growth_.setInterval(kGrowthInterval);
-  connect(&growth_, &QTimer::timeout, this, &Minimap::trace_changed);
+  connect(&growth_, &QTimer::timeout, this, &Minimap::followTrace);
   connect(&state_, &ViewState::traceChanged, this, [this](ViewState::Change change) {
-    if (change == ViewState::Change::kAnother) return painter_.forget(), trace_changed();
+    if (change == ViewState::Change::kAnother) return painter_.forget(), followTrace();
     if (!growth_.isActive()) growth_.start();
-    update();  // the frame stands elsewhere
+    update();  // the frame has moved
   });
   connect(&state_, &ViewState::themeChanged, this, [this] {
     painter_.forget();
-    trace_changed();
+    followTrace();
   });
-  connect(&state_, &ViewState::highlightChanged, this, &Minimap::trace_changed);
-  connect(&state_, &ViewState::pictureMade, this, &Minimap::trace_changed);
+  connect(&state_, &ViewState::highlightChanged, this, &Minimap::followTrace);
+  connect(&state_, &ViewState::pictureMade, this, &Minimap::followTrace);
   const auto frame_changed = [this] { update(); };
   connect(&state_, &ViewState::rangeChanged, this, frame_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, frame_changed);
@@ -45,7 +45,7 @@ Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(st
   });
 }
 
-void Minimap::trace_changed() {
+void Minimap::followTrace() {
   trace_is_current_ = false;
   update();
 }
@@ -54,18 +54,18 @@ Viewport Minimap::viewport() const { return {state_.bounds(), std::max(1, width(
 
 void Minimap::resizeEvent(QResizeEvent*) { trace_is_current_ = false; }
 
-void Minimap::centre_at(double x) {
+void Minimap::centreAt(double x) {
   const TimeRange range = state_.range();
   const Nanoseconds middle = viewport().time_at(static_cast<std::int64_t>(x));
   state_.navigate(panned(range, middle - (range.begin + range.length() / 2)));
 }
 
 void Minimap::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) centre_at(event->position().x());
+  if (event->button() == Qt::LeftButton) centreAt(event->position().x());
 }
 
 void Minimap::mouseMoveEvent(QMouseEvent* event) {
-  if (event->buttons() & Qt::LeftButton) centre_at(event->position().x());
+  if (event->buttons() & Qt::LeftButton) centreAt(event->position().x());
 }
 
 void Minimap::wheelEvent(QWheelEvent* event) {
@@ -74,7 +74,7 @@ void Minimap::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-void Minimap::paint_trace(double ratio) {
+void Minimap::paintTrace(double ratio) {
   growth_.stop();
   painted_ = state_.bounds();
   trace_ =
@@ -92,13 +92,13 @@ void Minimap::paint_trace(double ratio) {
   for (std::size_t index = 0; index < levels.size(); ++index) {
     const int top = inset + room * static_cast<int>(index) / static_cast<int>(levels.size());
     const int bottom = inset + room * static_cast<int>(index + 1) / static_cast<int>(levels.size());
-    painter_.paint_level(state_, *overview_levels.rasterizer, *overview_levels.contents[index], whole, trace_, top, bottom - top - 1, background);
+    painter_.paintLevel(state_, *overview_levels.rasterizer, *overview_levels.contents[index], whole, trace_, top, bottom - top - 1, background);
   }
   trace_is_current_ = true;
 }
 
-// A line along the time of each, and the name of one beside the frame, where there is room for all of it.
-void Minimap::paint_loops(QPainter& painter, double frame_left, double frame_right) const {
+// A line along the time of each loop; if there is only one, also its name beside the frame, if the whole name fits.
+void Minimap::paintLoops(QPainter& painter, double frame_left, double frame_right) const {
   constexpr double kThickness = 3, kGap = 6;  // logical pixels
   const Theme& theme = state_.theme();
   const Viewport view = viewport();
@@ -109,7 +109,7 @@ void Minimap::paint_loops(QPainter& painter, double frame_left, double frame_rig
     first = std::min(first, left);
     last = std::max(last, right);
   }
-  if (state_.loops().size() != 1) return;  // a tip names them
+  if (state_.loops().size() != 1) return;  // a tooltip names them
   const QString& title = state_.loops().front().title;
   const double room = fontMetrics().horizontalAdvance(title) + 2 * kGap;
   if (first < room && width() - last < room) return;
@@ -124,7 +124,7 @@ void Minimap::paint_loops(QPainter& painter, double frame_left, double frame_rig
 void Minimap::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const double ratio = painter.device()->devicePixelRatioF();  // of the screen, or of a picture
-  if (!trace_is_current_ || trace_.devicePixelRatio() != ratio) paint_trace(ratio);
+  if (!trace_is_current_ || trace_.devicePixelRatio() != ratio) paintTrace(ratio);
   const Theme& theme = state_.theme();
   const Viewport view = viewport();
   if (painted_ == state_.bounds()) {
@@ -134,7 +134,7 @@ void Minimap::paintEvent(QPaintEvent*) {
     const double left = view.x_at(painted_.begin);
     painter.drawImage(QRectF(left, 0, view.x_at(painted_.end) - left, height()), trace_);
   }
-  if (const auto range = state_.selected_range())
+  if (const auto range = state_.selectedRange())
     painter.fillRect(QRectF(view.x_at(range->begin), 0, std::max(1.0, view.x_at(range->end) - view.x_at(range->begin)), height()), theme.range);
   const double middle = (view.x_at(state_.range().begin) + view.x_at(state_.range().end)) / 2;
   const double half = std::max(kNarrowestFrame, view.x_at(state_.range().end) - view.x_at(state_.range().begin)) / 2;
@@ -148,7 +148,7 @@ void Minimap::paintEvent(QPaintEvent*) {
   painter.setBrush(Qt::NoBrush);
   painter.drawRect(QRectF(left, 0, right - left - 1, height() - 2));
   const bool shows_all = left <= 0 && right >= width();
-  paint_loops(painter, shows_all ? width() : left, shows_all ? 0 : right);
+  paintLoops(painter, shows_all ? width() : left, shows_all ? 0 : right);
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
 }
 

@@ -1,4 +1,4 @@
-// The whole trace in one strip, with the visible window framed: GPUs above, calls of the CPU below. Click or drag moves the window.
+// The whole trace in one strip, with a frame around the visible window: GPUs above, calls of the CPU below. A click or drag moves the window.
 #pragma once
 
 #include <QImage>
@@ -16,8 +16,8 @@ class Minimap : public QWidget {
  public:
   Minimap(ViewState& state, QWidget* parent);
 
-  // Whether it shows less of the trace than there is by now; the rest is drawn soon.
-  [[nodiscard]] bool is_behind() const { return growth_.isActive(); }
+  // True if it shows less of the trace than is there now; the rest is drawn soon.
+  [[nodiscard]] bool isBehind() const { return growth_.isActive(); }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -27,16 +27,16 @@ class Minimap : public QWidget {
   void wheelEvent(QWheelEvent* event) override;
 
  private:
-  void trace_changed();
-  void paint_trace(double ratio);  // device pixels a logical one
-  void paint_loops(QPainter& painter, double frame_left, double frame_right) const;
+  void followTrace();
+  void paintTrace(double ratio);  // device pixels per logical pixel
+  void paintLoops(QPainter& painter, double frame_left, double frame_right) const;
   [[nodiscard]] Viewport viewport() const;
-  void centre_at(double x);
+  void centreAt(double x);
 
   ViewState& state_;
   RowPainter painter_;
   QImage trace_;
-  TimeRange painted_;  // what the image shows
+  TimeRange painted_;  // the range that the image shows
   bool trace_is_current_ = false;
   QTimer growth_;  // runs while the recording has grown and the image has not
 };

@@ -22,8 +22,8 @@ constexpr double kIndent = 13;
 constexpr double kLeft = 6;
 constexpr double kTriangle = 8;
 constexpr double kRightInset = 8;
-constexpr double kLeastWaiting = 0.001;  // of the time: less is not worth the room
-constexpr int kLegibleTitle = 14;        // characters of a name that numbers leave room for
+constexpr double kLeastWaiting = 0.001;  // of the time: smaller shares are not shown
+constexpr int kLegibleTitle = 14;        // characters of a name that numbers must leave room for
 constexpr int kNumberGap = 10;           // px between a name and the numbers behind it
 
 bool keeps_gpu_busy(const Trace& trace, const Row& row) {
@@ -31,7 +31,7 @@ bool keeps_gpu_busy(const Trace& trace, const Row& row) {
   return row.kind < RowKind::kProcesses && row.kind != RowKind::kSynchronization && row.kind != RowKind::kGpuRanges;
 }
 
-// Whether another kernel's name, cut off like this one, would read the same.
+// True if the name of another kernel, cut off in the same way, would look the same.
 bool looks_alike(const RowTree& tree, const Row& row, const QString& shown) {
   const std::string part = shown.chopped(1).toStdString();
   if (!row.parent || !shown.endsWith(QChar(0x2026))) return false;
@@ -39,7 +39,7 @@ bool looks_alike(const RowTree& tree, const Row& row, const QString& shown) {
   return std::count_if(siblings.begin(), siblings.end(), [&](RowIndex each) { return tree.row(each).label.english().starts_with(part); }) > 1;
 }
 
-// "elementwise_kernel<add<float>>" as "eleme…<add<float>>": instances of one template are told apart by its arguments.
+// "elementwise_kernel<add<float>>" as "eleme…<add<float>>": template arguments distinguish instances of one template.
 QString short_template(const QString& name) {
   constexpr qsizetype kKept = 5;
   const qsizetype arguments = name.indexOf(u'<');
@@ -58,52 +58,52 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   for (const auto signal : {&ViewState::layoutChanged, &ViewState::themeChanged, &ViewState::rangeChanged, &ViewState::scrollChanged,
                             &ViewState::selectedRangeChanged, &ViewState::currentRowChanged, &ViewState::communicationTimeChanged})
     connect(&state_, signal, this, repaint_all);
-  connect(&state_, &ViewState::selectionChanged, this, &RowHeader::selection_changed);
+  connect(&state_, &ViewState::selectionChanged, this, &RowHeader::followSelection);
   const auto others_are_summed = [this] { sums_are_made_ = false; };
   connect(&state_, &ViewState::traceChanged, this, others_are_summed);
   for (const auto signal : {&ViewState::layoutChanged, &ViewState::scrollChanged, &ViewState::selectedRangeChanged})
     connect(&state_, signal, this, others_are_summed);
 }
 
-const PlacedRow* RowHeader::row_at(QPointF position) const { return state_.row_at(static_cast<int>(position.y())); }
+const PlacedRow* RowHeader::rowAt(QPointF position) const { return state_.rowAt(static_cast<int>(position.y())); }
 
-double RowHeader::triangle_left(const PlacedRow& placed) const { return kLeft + (placed.is_pinned() ? 0 : state_.tree().row(placed.row).depth * kIndent); }
+double RowHeader::triangleLeft(const PlacedRow& placed) const { return kLeft + (placed.is_pinned() ? 0 : state_.tree().row(placed.row).depth * kIndent); }
 
-QString RowHeader::title_of(const PlacedRow& placed) const {
+QString RowHeader::titleOf(const PlacedRow& placed) const {
   const Row& row = state_.tree().row(placed.row);
   return isolated(QString::fromStdString(placed_title(state_.tree(), placed, state_.sides(), row.label.in(shown_language()))));
 }
 
 void RowHeader::toggle(const PlacedRow& placed) {
   const Row& row = state_.tree().row(placed.row);
-  if (row.expandable()) state_.set_row_state(row.key, state_.is_row_expanded(row) ? RowState::kCollapsed : RowState::kExpanded);
+  if (row.expandable()) state_.setRowState(row.key, state_.isRowExpanded(row) ? RowState::kCollapsed : RowState::kExpanded);
 }
 
 void RowHeader::mousePressEvent(QMouseEvent* event) {
-  const PlacedRow* placed = row_at(event->position());
+  const PlacedRow* placed = rowAt(event->position());
   if (placed == nullptr || event->button() != Qt::LeftButton) return;
-  if (event->position().x() < triangle_left(*placed) + kTriangle + 4) return toggle(*placed);
+  if (event->position().x() < triangleLeft(*placed) + kTriangle + 4) return toggle(*placed);
   const std::string& key = state_.tree().row(placed->row).key;
-  state_.set_current_row(key);
+  state_.setCurrentRow(key);
   dragged_ = placed->is_pinned() ? std::nullopt : std::optional(key);
 }
 
 void RowHeader::mouseReleaseEvent(QMouseEvent*) {
   const std::optional<std::string> moved = std::exchange(dragged_, std::nullopt), onto = std::exchange(drop_, std::nullopt);
-  if (moved && onto && shown_by(*moved) != nullptr && shown_by(*onto) != nullptr) state_.move(*moved, *onto);
+  if (moved && onto && shownBy(*moved) != nullptr && shownBy(*onto) != nullptr) state_.move(*moved, *onto);
 }
 
-// Null where it is not in sight by itself, or pinned.
-const PlacedRow* RowHeader::shown_by(const std::string& key) const {
+// Null if the row itself is not shown, or only as a pinned row.
+const PlacedRow* RowHeader::shownBy(const std::string& key) const {
   const std::optional<RowIndex> row = state_.tree().find(key);
   const PlacedRow* placed = row ? state_.layout().nearest_shown(*row) : nullptr;
   return placed != nullptr && placed->row == *row && !placed->is_pinned() ? placed : nullptr;
 }
 
-// The sibling of the dragged row that is at this place, with all that is below it.
-std::optional<std::string> RowHeader::sibling_at(QPointF position) const {
-  const PlacedRow* placed = row_at(position);
-  const PlacedRow* dragged = shown_by(*dragged_);
+// The sibling of the dragged row at this place; rows below a sibling count as part of it.
+std::optional<std::string> RowHeader::siblingAt(QPointF position) const {
+  const PlacedRow* placed = rowAt(position);
+  const PlacedRow* dragged = shownBy(*dragged_);
   if (placed == nullptr || placed->is_pinned() || dragged == nullptr) return std::nullopt;
   const std::optional<RowIndex> parent = state_.tree().row(dragged->row).parent;
   std::optional<RowIndex> row = placed->row;
@@ -113,17 +113,17 @@ std::optional<std::string> RowHeader::sibling_at(QPointF position) const {
 }
 
 void RowHeader::mouseDoubleClickEvent(QMouseEvent* event) {
-  const PlacedRow* placed = row_at(event->position());
+  const PlacedRow* placed = rowAt(event->position());
   if (placed == nullptr || event->button() != Qt::LeftButton) return;
-  toggle(*placed);  // on the triangle, it is the second click of two
+  toggle(*placed);  // on the triangle, this is the second of two clicks
 }
 
 void RowHeader::mouseMoveEvent(QMouseEvent* event) {
   if (dragged_) {
-    drop_ = sibling_at(event->position());
+    drop_ = siblingAt(event->position());
     return update();
   }
-  const PlacedRow* placed = row_at(event->position());
+  const PlacedRow* placed = rowAt(event->position());
   const std::optional<RowIndex> row = placed ? std::optional(placed->row) : std::nullopt;
   if (row == hovered_) return;
   hovered_ = row;
@@ -138,40 +138,40 @@ void RowHeader::leaveEvent(QEvent*) {
 void RowHeader::wheelEvent(QWheelEvent* event) {
   keep_menu_bar_closed(*event);
   event->accept();
-  if (event->modifiers() & Qt::ControlModifier) return state_.set_row_scale(state_.row_scale() * wheel_step(*event).zoom);
-  state_.set_scroll(state_.scroll() - static_cast<int>(std::lround(scrolled_rows(*event))));
+  if (event->modifiers() & Qt::ControlModifier) return state_.setRowScale(state_.rowScale() * wheel_step(*event).zoom);
+  state_.setScroll(state_.scroll() - static_cast<int>(std::lround(scrolled_rows(*event))));
   event->accept();
 }
 
 void RowHeader::contextMenuEvent(QContextMenuEvent* event) {
-  const PlacedRow* placed = row_at(event->pos());
+  const PlacedRow* placed = rowAt(event->pos());
   if (placed == nullptr || event->reason() != QContextMenuEvent::Mouse) return event->ignore();
-  state_.set_current_row(state_.tree().row(placed->row).key);
+  state_.setCurrentRow(state_.tree().row(placed->row).key);
   emit contextMenuRequested(placed->row, event->globalPos());
 }
 
-TimeRange RowHeader::busy_range() const { return state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent()); }
+TimeRange RowHeader::busyRange() const { return state_.selectedRange().value_or(state_.range()).intersected(state_.trace().extent()); }
 
-// Of what is visible, how busy GPUs are: that is what one looks for. Of a range that somebody selected, everything.
-bool RowHeader::says_busy(const Row& row) const {
-  if (row.counter || row.all.empty() || busy_range().empty()) return false;
-  if (row.levels.empty() && state_.is_row_expanded(row)) return false;  // the rows below say it
-  return state_.selected_range() || keeps_gpu_busy(state_.trace(), row);
+// For the visible range, only the busy share of GPUs is shown, because that is what users look for; for a selected range, that of all rows.
+bool RowHeader::saysBusy(const Row& row) const {
+  if (row.counter || row.all.empty() || busyRange().empty()) return false;
+  if (row.levels.empty() && state_.isRowExpanded(row)) return false;  // the rows below show it
+  return state_.selectedRange() || keeps_gpu_busy(state_.trace(), row);
 }
 
-// How busy the row is, with less beside it from text to text; of counters, the mean.
-QStringList RowHeader::busy_texts(const Row& row) {
-  if (row.counter) return {QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())))};
-  if (!says_busy(row)) return {};
-  const TimeRange range = busy_range();
-  const std::optional<Picture::RowSum> sum = state_.row_sum(row, range);
+// The busy share of the row, in texts from long to short; for counters, the mean.
+QStringList RowHeader::busyTexts(const Row& row) {
+  if (row.counter) return {QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selectedRange().value_or(state_.range())))};
+  if (!saysBusy(row)) return {};
+  const TimeRange range = busyRange();
+  const std::optional<Picture::RowSum> sum = state_.rowSum(row, range);
   if (!sum) return {QStringLiteral("…")};
   const double busy = static_cast<double>(sum->busy) / static_cast<double>(range.length());
   QStringList texts{QString::fromStdString(format_share(busy))};
-  if (const double waiting = state_.waiting_share(row, range); waiting >= kLeastWaiting)
+  if (const double waiting = state_.waitingShare(row, range); waiting >= kLeastWaiting)
     texts.prepend(tr("%1, %2 waits").arg(texts.front(), QString::fromStdString(format_share(waiting))));
-  if (!state_.selected_range()) return texts;
-  if (sum->count == 0 && busy == 0) return {QStringLiteral("0")};  // of many rows: those with something in the range stand out
+  if (!state_.selectedRange()) return texts;
+  if (sum->count == 0 && busy == 0) return {QStringLiteral("0")};  // so that rows with events in the range stand out among many
   texts.prepend(QString::fromStdString(format_count(sum->count)) + QStringLiteral(" · ") + texts.front());
   return texts;
 }
@@ -179,7 +179,7 @@ QStringList RowHeader::busy_texts(const Row& row) {
 bool RowHeader::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  const PlacedRow* placed = row_at(help->pos());
+  const PlacedRow* placed = rowAt(help->pos());
   if (placed == nullptr) return true;
   const Row& row = state_.tree().row(placed->row);
   QString text = shown_text(row.label);
@@ -189,18 +189,18 @@ bool RowHeader::event(QEvent* event) {
     text += QStringLiteral("\n") + QString::fromUtf8(whole.data(), static_cast<qsizetype>(whole.size()));
   }
   if (row.counter) {
-    const TimeRange range = state_.selected_range().value_or(state_.range());
+    const TimeRange range = state_.selectedRange().value_or(state_.range());
     if (const std::string values = counter_text(state_.trace(), *row.counter, range); !values.empty())
-      text += (state_.selected_range() ? tr("\n%1 in the selected range") : tr("\n%1 in what is visible")).arg(QString::fromStdString(values));
+      text += (state_.selectedRange() ? tr("\n%1 in the selected range") : tr("\n%1 in what is visible")).arg(QString::fromStdString(values));
     text += QStringLiteral("\n") + shown_text(state_.trace().counters()[*row.counter].description);
   }
-  const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
-  if (const auto sum = row.all.empty() ? std::nullopt : state_.row_sum(row, range)) {
+  const TimeRange range = state_.selectedRange().value_or(state_.range()).intersected(state_.trace().extent());
+  if (const auto sum = row.all.empty() ? std::nullopt : state_.rowSum(row, range)) {
     text += tr("\n%1, busy for %2 of %3")
                 .arg(shown_text(format_counted(sum->count, "event")), QString::fromStdString(format_duration(sum->busy)),
                      QString::fromStdString(format_duration(range.length())));
-    text += state_.selected_range() ? tr(" selected") : tr(" visible");
-    if (const double waiting = state_.waiting_share(row, range); waiting > 0)
+    text += state_.selectedRange() ? tr(" selected") : tr(" visible");
+    if (const double waiting = state_.waitingShare(row, range); waiting > 0)
       text += tr("\nFor %1 of that it did nothing but wait for another rank")
                   .arg(QString::fromStdString(format_duration(static_cast<Nanoseconds>(std::llround(waiting * static_cast<double>(range.length()))))));
   }
@@ -208,27 +208,27 @@ bool RowHeader::event(QEvent* event) {
   return true;
 }
 
-bool RowHeader::holds_selection(const PlacedRow& placed) const {
+bool RowHeader::holdsSelection(const PlacedRow& placed) const {
   const auto is_shown_here = [&](RowIndex row) { return state_.layout().nearest_shown(row) == &placed; };
   const auto place = state_.selected().valid() ? state_.tree().place_of(state_.selected().lane) : std::nullopt;
-  const std::vector<RowIndex>& others = state_.correlated_rows();
+  const std::vector<RowIndex>& others = state_.correlatedRows();
   return (place && is_shown_here(place->row)) || std::any_of(others.begin(), others.end(), is_shown_here);
 }
 
-QRect RowHeader::rectangle_of(const PlacedRow& placed) const { return {0, state_.top_of(placed), width(), placed.height}; }
+QRect RowHeader::rectangleOf(const PlacedRow& placed) const { return {0, state_.topOf(placed), width(), placed.height}; }
 
-// Most rows look the same with any event selected.
-void RowHeader::selection_changed() {
+// Most rows look the same whichever event is selected.
+void RowHeader::followSelection() {
   for (const PlacedRow* placed : state_.layout().in_sight(state_.scroll(), height()))
-    if (holds_selection(*placed) != marked_.contains({placed->row, placed->place})) update(rectangle_of(*placed));
+    if (holdsSelection(*placed) != marked_.contains({placed->row, placed->place})) update(rectangleOf(*placed));
 }
 
-// What the rows in sight say of how busy they are is made for all of them at once, on all cores.
-void RowHeader::make_sums(const std::vector<const PlacedRow*>& shown) {
+// The busy shares of the rows in sight are computed for all of them at once, on all cores.
+void RowHeader::makeSums(const std::vector<const PlacedRow*>& shown) {
   std::vector<const Level*> summed;
   for (const PlacedRow* placed : shown)
-    if (const Row& row = state_.tree().row(placed->row); says_busy(row)) summed.push_back(&row.all);
-  state_.make_at_once(summed);
+    if (const Row& row = state_.tree().row(placed->row); saysBusy(row)) summed.push_back(&row.all);
+  state_.makeAtOnce(summed);
   sums_are_made_ = true;
 }
 
@@ -236,28 +236,28 @@ void RowHeader::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.fillRect(event->rect(), state_.theme().panel);
   const std::vector<const PlacedRow*> shown = state_.layout().in_sight(state_.scroll(), height());
-  if (!sums_are_made_) make_sums(shown);
+  if (!sums_are_made_) makeSums(shown);
   for (const PlacedRow* placed : shown)
-    if (event->region().intersects(rectangle_of(*placed))) paint_row(painter, *placed);
-  const PlacedRow* dragged = dragged_ && drop_ ? shown_by(*dragged_) : nullptr;
-  if (const PlacedRow* onto = dragged != nullptr ? shown_by(*drop_) : nullptr) {
-    const int y = state_.top_of(*onto) + (onto->top > dragged->top ? onto->height - 1 : 0);
+    if (event->region().intersects(rectangleOf(*placed))) paintRow(painter, *placed);
+  const PlacedRow* dragged = dragged_ && drop_ ? shownBy(*dragged_) : nullptr;
+  if (const PlacedRow* onto = dragged != nullptr ? shownBy(*drop_) : nullptr) {
+    const int y = state_.topOf(*onto) + (onto->top > dragged->top ? onto->height - 1 : 0);
     painter.fillRect(QRect(0, y - 1, width(), 2), state_.theme().accent);
   }
   painter.fillRect(QRect(width() - 1, 0, 1, height()), state_.theme().separator);
 }
 
-void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
+void RowHeader::paintRow(QPainter& painter, const PlacedRow& placed) {
   const Theme& theme = state_.theme();
   const Row& row = state_.tree().row(placed.row);
-  const double top = state_.top_of(placed);
+  const double top = state_.topOf(placed);
   if (placed.is_pinned()) painter.fillRect(QRectF(0, top, width(), placed.height), theme.group);
   const double title_height = std::min(placed.height - 1, theme.rows.group_height);
-  if (state_.current_row() == row.key)
+  if (state_.currentRow() == row.key)
     painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.current);
   else if (hovered_ == placed.row)
     painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.separator);
-  if (holds_selection(placed)) {
+  if (holdsSelection(placed)) {
     painter.fillRect(QRectF(0, top, 3, placed.height - 1), theme.accent);
     marked_.insert({placed.row, placed.place});
   } else {
@@ -266,7 +266,7 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   const bool last_pinned = placed.is_pinned() && placed.top + placed.height == state_.layout().pinned_height();
   painter.fillRect(QRectF(0, top + placed.height - 1, width(), 1), last_pinned ? theme.quiet_text : theme.separator);
 
-  const double left = triangle_left(placed);
+  const double left = triangleLeft(placed);
   if (row.expandable()) {
     const QPointF middle(left + kTriangle / 2, top + title_height / 2);
     const QPointF open[] = {middle + QPointF(-4, -2), middle + QPointF(4, -2), middle + QPointF(0, 3)};
@@ -274,23 +274,23 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.quiet_text);
-    painter.drawPolygon(state_.is_row_expanded(row) ? open : closed, 3);
+    painter.drawPolygon(state_.isRowExpanded(row) ? open : closed, 3);
     painter.setRenderHint(QPainter::Antialiasing, false);
   }
 
   QFont bold = font();
   if (is_heading(row)) bold.setBold(true);
   const QFontMetrics metrics(bold);
-  const QString whole = title_of(placed);
+  const QString whole = titleOf(placed);
   double right = width() - kRightInset;
   double text_left = left + kTriangle + 5;
   const auto width_of = [this](const QString& text, int gap) { return text.isEmpty() ? 0 : fontMetrics().horizontalAdvance(text) + gap; };
-  // What comes before the name and behind it gives way to the name.
+  // Texts in front of the name and behind it give way to the name.
   const int legible = std::min(metrics.horizontalAdvance(whole), metrics.averageCharWidth() * kLegibleTitle);
-  const QStringList busy_from_longest = busy_texts(row);
+  const QStringList busy_from_longest = busyTexts(row);
   QString busy = busy_from_longest.value(0);
   QString share = row.share ? QString::fromStdString(format_share(*row.share)) : QString();
-  if (row.share && row.kind == RowKind::kThread) share = tr("ran %1").arg(share);  // of others it is what they have of the work of the rows beside them
+  if (row.share && row.kind == RowKind::kThread) share = tr("ran %1").arg(share);  // for other rows, the share is relative to the rows beside them
   if (row.share) share += u' ';
   const auto has_room = [&] { return right - text_left - width_of(busy, kNumberGap) - width_of(share, 2) >= legible; };
   if (!has_room()) share.clear();

@@ -1,4 +1,4 @@
-// The names of the rows, beside the canvas: a tree to open and close, with each row's share and how busy it is in what is visible.
+// The names of the rows beside the canvas: a tree to expand and collapse, with each row's share and its busy time in the visible range.
 #pragma once
 
 #include <set>
@@ -33,26 +33,26 @@ class RowHeader : public QWidget {
   void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
-  [[nodiscard]] const PlacedRow* row_at(QPointF position) const;
-  [[nodiscard]] const PlacedRow* shown_by(const std::string& key) const;
-  [[nodiscard]] std::optional<std::string> sibling_at(QPointF position) const;
-  [[nodiscard]] double triangle_left(const PlacedRow& placed) const;
-  [[nodiscard]] QString title_of(const PlacedRow& placed) const;
+  [[nodiscard]] const PlacedRow* rowAt(QPointF position) const;
+  [[nodiscard]] const PlacedRow* shownBy(const std::string& key) const;
+  [[nodiscard]] std::optional<std::string> siblingAt(QPointF position) const;
+  [[nodiscard]] double triangleLeft(const PlacedRow& placed) const;
+  [[nodiscard]] QString titleOf(const PlacedRow& placed) const;
   void toggle(const PlacedRow& row);
-  void paint_row(QPainter& painter, const PlacedRow& placed);
-  [[nodiscard]] TimeRange busy_range() const;
-  [[nodiscard]] bool says_busy(const Row& row) const;
-  [[nodiscard]] QStringList busy_texts(const Row& row);
-  [[nodiscard]] bool holds_selection(const PlacedRow& placed) const;
-  [[nodiscard]] QRect rectangle_of(const PlacedRow& placed) const;
-  void selection_changed();
-  void make_sums(const std::vector<const PlacedRow*>& shown);
+  void paintRow(QPainter& painter, const PlacedRow& placed);
+  [[nodiscard]] TimeRange busyRange() const;
+  [[nodiscard]] bool saysBusy(const Row& row) const;
+  [[nodiscard]] QStringList busyTexts(const Row& row);
+  [[nodiscard]] bool holdsSelection(const PlacedRow& placed) const;
+  [[nodiscard]] QRect rectangleOf(const PlacedRow& placed) const;
+  void followSelection();
+  void makeSums(const std::vector<const PlacedRow*>& shown);
 
   ViewState& state_;
   std::optional<RowIndex> hovered_;
   bool sums_are_made_ = false;
-  std::set<std::pair<RowIndex, RowPlace>> marked_;  // rows that are painted as holding the selection
-  // Keys of rows, as a recording that is drawn makes another layout ten times a second.
+  std::set<std::pair<RowIndex, RowPlace>> marked_;  // rows that are painted as containing the selection
+  // Keys of rows, because a live recording creates another layout ten times a second.
   std::optional<std::string> dragged_;  // to another place
   std::optional<std::string> drop_;     // the sibling whose place it would take
 };

@@ -44,37 +44,37 @@ void RulerBar::wheelEvent(QWheelEvent* event) {
 void RulerBar::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return;
   range_anchor_ = viewport().time_at(static_cast<std::int64_t>(event->position().x()));
-  state_.select_range(std::nullopt);
+  state_.selectRange(std::nullopt);
 }
 
 void RulerBar::mouseMoveEvent(QMouseEvent* event) {
   if (!(event->buttons() & Qt::LeftButton)) return;
   const Nanoseconds time = viewport().time_at(static_cast<std::int64_t>(event->position().x()));
-  state_.select_range(TimeRange{std::min(range_anchor_, time), std::max(range_anchor_, time)});
+  state_.selectRange(TimeRange{std::min(range_anchor_, time), std::max(range_anchor_, time)});
 }
 
 void RulerBar::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme& theme = state_.theme();
   painter.fillRect(rect(), theme.panel);
-  const std::vector<Flag> marks = marker_flags();
-  const std::optional<Flag> cursor = cursor_flag();
+  const std::vector<Flag> marks = markerFlags();
+  const std::optional<Flag> cursor = cursorFlag();
   std::vector<QRectF> covered;
   for (const Flag& mark : marks) covered.push_back(mark.box);
   if (cursor) covered.push_back(cursor->box);
-  if (state_.selected_range()) covered.push_back(range_label());
-  paint_ticks(painter, covered);
-  for (const Flag& mark : marks) paint_flag(painter, mark, theme.marker);
-  paint_selected_range(painter);
-  if (cursor) paint_flag(painter, *cursor, theme.text);
+  if (state_.selectedRange()) covered.push_back(rangeLabel());
+  paintTicks(painter, covered);
+  for (const Flag& mark : marks) paintFlag(painter, mark, theme.marker);
+  paintSelectedRange(painter);
+  if (cursor) paintFlag(painter, *cursor, theme.text);
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
 }
 
-// As much of each text as there is room for in front of the next marker. There may be thousands, of long texts: where the next one is near, a text is not
-// even measured.
-std::vector<RulerBar::Flag> RulerBar::marker_flags() const {
+// As much of each text as fits in front of the next marker. There may be thousands of markers with long texts: if the next one is near, a text is not even
+// measured.
+std::vector<RulerBar::Flag> RulerBar::markerFlags() const {
   constexpr double kLeastText = 20;                        // logical pixels
-  constexpr qsizetype kShortText = 4, kLongestText = 256;  // characters: so few may have room in as much, and more are wider than most windows
+  constexpr qsizetype kShortText = 4, kLongestText = 256;  // characters: shorter texts may fit into kLeastText, longer ones are wider than most windows
   std::vector<Flag> flags;
   const std::vector<TimelineView::Marker>& markers = state_.markers();
   for (std::size_t i = 0; i < markers.size(); ++i) {
@@ -86,7 +86,7 @@ std::vector<RulerBar::Flag> RulerBar::marker_flags() const {
       flags.push_back({x, {}, {}});
       continue;
     }
-    Flag flag = flag_at(x, text.size() > kLongestText ? text.left(kLongestText) + QChar(0x2026) : text);
+    Flag flag = flagAt(x, text.size() > kLongestText ? text.left(kLongestText) + QChar(0x2026) : text);
     if (flag.box.left() > x && flag.box.right() > next) {
       flag.text = next - x < kLeastText ? QString() : fontMetrics().elidedText(flag.text, Qt::ElideRight, static_cast<int>(next - x) - 10);
       flag.box.setWidth(flag.text.isEmpty() ? 0 : next - x - 2);
@@ -96,38 +96,45 @@ std::vector<RulerBar::Flag> RulerBar::marker_flags() const {
   return flags;
 }
 
-std::optional<RulerBar::Flag> RulerBar::cursor_flag() const {
-  const auto time = state_.hovered_time();
+std::optional<RulerBar::Flag> RulerBar::cursorFlag() const {
+  const auto time = state_.hoveredTime();
   if (!time || !state_.range().contains(*time)) return std::nullopt;
   const auto resolution = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(viewport().step()));
-  return flag_at(viewport().x_at(*time), QString::fromStdString(format_time(*time, resolution)));
+  Flag flag = flagAt(viewport().x_at(*time), QString::fromStdString(format_time(*time, resolution)));
+  const QRectF length = state_.selectedRange() ? rangeLabel() : QRectF();
+  if (!flag.box.intersects(length)) return flag;
+  // Beside the duration of the selected range: on the side of the cursor, if there is room.
+  const double left = length.left() - flag.box.width(), right = length.right() + 1;
+  const bool is_left = flag.x < length.center().x() ? left >= 0 : right + flag.box.width() > width();
+  flag.box.moveLeft(is_left ? left : right);
+  return flag;
 }
 
-RulerBar::Flag RulerBar::flag_at(double x, const QString& text) const {
+RulerBar::Flag RulerBar::flagAt(double x, const QString& text) const {
   if (text.isEmpty()) return {x, text, {}};
   const double width_of_text = fontMetrics().horizontalAdvance(text) + 8;
   const double left = x + width_of_text < width() ? x + 1 : x - width_of_text;
   return {x, text, QRectF(left, 1, width_of_text, height() - 3)};
 }
 
-QRectF RulerBar::range_label() const {
-  const double text_width = fontMetrics().horizontalAdvance(range_text()) + 12;
-  const TimeRange range = *state_.selected_range();
+QRectF RulerBar::rangeLabel() const {
+  const double text_width = fontMetrics().horizontalAdvance(rangeText()) + 12;
+  const TimeRange range = *state_.selectedRange();
   const double left = std::clamp<double>(viewport().x_at(range.begin), -2, width() + 2);
   const double right = std::clamp<double>(viewport().x_at(range.end), -2, width() + 2);
   const double middle = std::clamp((left + right) / 2, text_width / 2, std::max(text_width / 2, width() - text_width / 2));
   return {middle - text_width / 2, 3, text_width, height() - 8.0};
 }
 
-// Out of sight, it says on which side it is.
-QString RulerBar::range_text() const {
-  const TimeRange range = *state_.selected_range();
+// If the range is out of sight, the text shows on which side it is.
+QString RulerBar::rangeText() const {
+  const TimeRange range = *state_.selectedRange();
   const QString text = QString::fromStdString(format_duration(range.length()));
   if (range.end <= state_.range().begin) return QChar(0x2190) + QStringLiteral(" ") + text;
   return range.begin >= state_.range().end ? text + QStringLiteral(" ") + QChar(0x2192) : text;
 }
 
-void RulerBar::paint_ticks(QPainter& painter, const std::vector<QRectF>& covered) {
+void RulerBar::paintTicks(QPainter& painter, const std::vector<QRectF>& covered) {
   const Theme& theme = state_.theme();
   const Viewport view = viewport();
   const Ruler ruler = make_ruler(view, kTickSpacing);
@@ -149,25 +156,25 @@ void RulerBar::paint_ticks(QPainter& painter, const std::vector<QRectF>& covered
   }
 }
 
-void RulerBar::paint_selected_range(QPainter& painter) {
-  if (!state_.selected_range()) return;
+void RulerBar::paintSelectedRange(QPainter& painter) {
+  if (!state_.selectedRange()) return;
   const Theme& theme = state_.theme();
-  const TimeRange range = *state_.selected_range();
+  const TimeRange range = *state_.selectedRange();
   const double left = std::clamp<double>(viewport().x_at(range.begin), -2, width() + 2);
   const double right = std::clamp<double>(viewport().x_at(range.end), -2, width() + 2);
   painter.fillRect(QRectF(left, 0, right - left, height()), theme.range);
   painter.fillRect(QRectF(left, height() - 3, right - left, 2), theme.accent);
-  const QRectF pill = range_label();
+  const QRectF pill = rangeLabel();
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
   painter.setBrush(theme.accent);
   painter.drawRoundedRect(pill, 4, 4);
   painter.setRenderHint(QPainter::Antialiasing, false);
   painter.setPen(QColor::fromRgb(text_color_on(theme.accent.rgb())));
-  painter.drawText(pill, Qt::AlignCenter, range_text());
+  painter.drawText(pill, Qt::AlignCenter, rangeText());
 }
 
-void RulerBar::paint_flag(QPainter& painter, const Flag& flag, const QColor& color) const {
+void RulerBar::paintFlag(QPainter& painter, const Flag& flag, const QColor& color) const {
   painter.fillRect(QRectF(std::floor(flag.x), 0, 1, height()), color);
   if (flag.text.isEmpty()) return;
   painter.fillRect(flag.box, state_.theme().panel);

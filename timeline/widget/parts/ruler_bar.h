@@ -16,7 +16,7 @@ class RulerBar : public QWidget {
 
  public:
   RulerBar(ViewState& state, QWidget* parent);
-  // What labels that begin with "+" add to; empty where they are absolute.
+  // The base of labels that begin with "+"; empty if they are absolute.
   [[nodiscard]] QString base() const;
 
  protected:
@@ -31,16 +31,16 @@ class RulerBar : public QWidget {
   struct Flag {
     double x = 0;
     QString text;
-    QRectF box;  // of the text; empty without one
+    QRectF box;  // of the text; empty if there is none
   };
-  [[nodiscard]] Flag flag_at(double x, const QString& text) const;
-  [[nodiscard]] std::vector<Flag> marker_flags() const;
-  [[nodiscard]] std::optional<Flag> cursor_flag() const;
-  [[nodiscard]] QRectF range_label() const;  // where a range is selected
-  [[nodiscard]] QString range_text() const;
-  void paint_ticks(QPainter& painter, const std::vector<QRectF>& covered);
-  void paint_selected_range(QPainter& painter);
-  void paint_flag(QPainter& painter, const Flag& flag, const QColor& color) const;
+  [[nodiscard]] Flag flagAt(double x, const QString& text) const;
+  [[nodiscard]] std::vector<Flag> markerFlags() const;
+  [[nodiscard]] std::optional<Flag> cursorFlag() const;
+  [[nodiscard]] QRectF rangeLabel() const;  // if a range is selected
+  [[nodiscard]] QString rangeText() const;
+  void paintTicks(QPainter& painter, const std::vector<QRectF>& covered);
+  void paintSelectedRange(QPainter& painter);
+  void paintFlag(QPainter& painter, const Flag& flag, const QColor& color) const;
 
   ViewState& state_;
   Nanoseconds range_anchor_ = 0;

@@ -1,4 +1,4 @@
-// What a timeline is made of.
+// The parts of a timeline.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ namespace lanescope::timeline {
 
 struct TimelineView::Parts {
   Parts(TimelineView* view, Selection& selection);
-  void lay_out(QSize size);
-  void update_scroll_bar();
+  void layOut(QSize size);
+  void updateScrollBar();
 
   static constexpr int kFirstHeaderWidth = 300;
 
@@ -33,8 +33,8 @@ struct TimelineView::Parts {
   Prompt* prompt;
   QWidget* grip = nullptr;
   int header_width = kFirstHeaderWidth;
-  std::map<QString, std::vector<QKeyCombination>> keys;  // of commands, by id, that somebody gave others
-  std::optional<Nanoseconds> last_marker;                // that somebody went to
+  std::map<QString, std::vector<QKeyCombination>> keys;  // of commands, by id, whose default keys were changed
+  std::optional<Nanoseconds> last_marker;                // the last one that the user went to
 };
 
 }  // namespace lanescope::timeline

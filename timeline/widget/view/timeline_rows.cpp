@@ -1,4 +1,4 @@
-// The rows of the timeline: which are shown, where, and which one keys are about.
+// The rows of the timeline: which are shown, where, and which one keys act on.
 #include <algorithm>
 
 #include <QContextMenuEvent>
@@ -12,17 +12,18 @@ const RowTree& TimelineView::rows() const { return parts_->state.tree(); }
 
 bool TimelineView::isExpanded(const QString& row_key) const {
   const auto row = parts_->state.tree().find(row_key.toStdString());
-  return row && parts_->state.is_row_expanded(parts_->state.tree().row(*row));
+  return row && parts_->state.isRowExpanded(parts_->state.tree().row(*row));
 }
 
-void TimelineView::expandRow(const QString& row_key) { parts_->state.set_row_state(row_key.toStdString(), RowState::kExpanded); }
-void TimelineView::collapseRow(const QString& row_key) { parts_->state.set_row_state(row_key.toStdString(), RowState::kCollapsed); }
-void TimelineView::expandAll() { parts_->state.set_row_states(RowState::kExpanded); }
-void TimelineView::collapseAll() { parts_->state.set_row_states(RowState::kCollapsed); }
-void TimelineView::setRowFilter(const QString& text) { parts_->state.set_filter(text.toStdString()); }
+void TimelineView::expandRow(const QString& row_key) { parts_->state.setRowState(row_key.toStdString(), RowState::kExpanded); }
+void TimelineView::collapseRow(const QString& row_key) { parts_->state.setRowState(row_key.toStdString(), RowState::kCollapsed); }
+void TimelineView::expandAll() { parts_->state.setRowStates(RowState::kExpanded); }
+void TimelineView::collapseAll() { parts_->state.setRowStates(RowState::kCollapsed); }
+void TimelineView::setRowFilter(const QString& text) { parts_->state.setFilter(text.toStdString()); }
+bool TimelineView::hasRowFilter() const { return !parts_->state.filter().empty(); }
 
 void TimelineView::scrollToRow(const QString& row_key) {
-  if (const auto row = parts_->state.tree().find(row_key.toStdString())) parts_->state.scroll_to(*row);
+  if (const auto row = parts_->state.tree().find(row_key.toStdString())) parts_->state.scrollTo(*row);
 }
 
 std::vector<LaneSource> TimelineView::rowEvents(const QString& row_key) const {
@@ -40,34 +41,34 @@ bool TimelineView::isPinned(const QString& row_key) const {
   return std::find(pinned.begin(), pinned.end(), row_key.toStdString()) != pinned.end();
 }
 
-void TimelineView::pin(const QString& row_key) { parts_->state.set_pinned(row_key.toStdString(), ViewState::Pinned::kYes); }
-void TimelineView::unpin(const QString& row_key) { parts_->state.set_pinned(row_key.toStdString(), ViewState::Pinned::kNo); }
+void TimelineView::pin(const QString& row_key) { parts_->state.setPinned(row_key.toStdString(), ViewState::Pinned::kYes); }
+void TimelineView::unpin(const QString& row_key) { parts_->state.setPinned(row_key.toStdString(), ViewState::Pinned::kNo); }
 
 void TimelineView::hideRow(const QString& row_key) { parts_->state.hide(row_key.toStdString()); }
 bool TimelineView::hasHiddenRows() const { return !parts_->state.arrangement().hidden.empty(); }
-void TimelineView::showHiddenRows() { parts_->state.show_hidden(); }
+void TimelineView::showHiddenRows() { parts_->state.showHidden(); }
 
 void TimelineView::moveRow(const QString& row_key, const QString& sibling_key) { parts_->state.move(row_key.toStdString(), sibling_key.toStdString()); }
 
 const RowArrangement& TimelineView::rowArrangement() const { return parts_->state.arrangement(); }
-void TimelineView::arrangeRowsAsAtFirst() { parts_->state.arrange_as_at_first(); }
+void TimelineView::arrangeRowsAsAtFirst() { parts_->state.arrangeAsAtFirst(); }
 TraceSides TimelineView::traceSides() const { return parts_->state.sides(); }
-void TimelineView::setTraceSides(TraceSides sides) { parts_->state.set_sides(sides); }
+void TimelineView::setTraceSides(TraceSides sides) { parts_->state.setSides(sides); }
 RowData TimelineView::shownRows() const { return data_of_rows(parts_->state.tree(), parts_->state.arrangement(), parts_->state.filter()); }
 void TimelineView::setRowArrangement(RowArrangement arrangement) { parts_->state.arrange(std::move(arrangement)); }
 
 QString TimelineView::currentRow() const {
   const ViewState& state = parts_->state;
-  if (!state.current_row().empty()) return QString::fromStdString(state.current_row());
+  if (!state.currentRow().empty()) return QString::fromStdString(state.currentRow());
   std::optional<RowIndex> row;
   if (parts_->canvas->underMouse() || parts_->header->underMouse())
-    if (const PlacedRow* placed = state.row_at(parts_->canvas->mapFromGlobal(QCursor::pos()).y())) row = placed->row;
+    if (const PlacedRow* placed = state.rowAt(parts_->canvas->mapFromGlobal(QCursor::pos()).y())) row = placed->row;
   if (const EventRef event = selectedEvent(); !row && event.valid())
     if (const auto place = state.tree().place_of(event.lane)) row = place->row;
   return row ? QString::fromStdString(state.tree().row(*row).key) : QString();
 }
 
-void TimelineView::setCurrentRow(const QString& row_key) { parts_->state.set_current_row(row_key.toStdString()); }
+void TimelineView::setCurrentRow(const QString& row_key) { parts_->state.setCurrentRow(row_key.toStdString()); }
 
 void TimelineView::stepRow(RowDirection direction) {
   ViewState& state = parts_->state;
@@ -78,8 +79,8 @@ void TimelineView::stepRow(RowDirection direction) {
     if (const PlacedRow* from = state.layout().nearest_shown(*row)) next = from - placed.data() + (direction == RowDirection::kDown ? 1 : -1);
   if (next < 0 || next >= static_cast<std::ptrdiff_t>(placed.size())) return;
   const RowIndex chosen = placed[static_cast<std::size_t>(next)].row;
-  state.set_current_row(state.tree().row(chosen).key);
-  state.scroll_to(chosen);
+  state.setCurrentRow(state.tree().row(chosen).key);
+  state.scrollTo(chosen);
 }
 
 void TimelineView::pinRow() {
@@ -111,7 +112,7 @@ void TimelineView::shiftRow(RowDirection direction) {
   if (at == siblings.end() || (direction == RowDirection::kUp ? at == siblings.begin() : at + 1 == siblings.end())) return;
   const RowIndex sibling = direction == RowDirection::kUp ? *(at - 1) : *(at + 1);
   moveRow(QString::fromStdString(state.tree().row(*row).key), QString::fromStdString(state.tree().row(sibling).key));
-  parts_->state.scroll_to(*row);
+  parts_->state.scrollTo(*row);
 }
 
 void TimelineView::orderRows(RowMeasure by) {
@@ -139,24 +140,24 @@ void TimelineView::askForMenu() {
   const ViewState& state = parts_->state;
   const QString key = currentRow();
   const EventRef event = selectedEvent();
-  if (const auto place = event.valid() ? state.tree().place_of(event.lane) : std::nullopt; place && state.current_row().empty()) {
-    const QRect shown = parts_->canvas->rectangle_of(key.toStdString(), isPinned(key) ? RowPlace::kPinned : RowPlace::kAmongOthers, event);
+  if (const auto place = event.valid() ? state.tree().place_of(event.lane) : std::nullopt; place && state.currentRow().empty()) {
+    const QRect shown = parts_->canvas->rectangleOf(key.toStdString(), isPinned(key) ? RowPlace::kPinned : RowPlace::kAmongOthers, event);
     const QPoint at = shown.isEmpty() ? parts_->canvas->rect().center() : shown.center();
     return emit eventContextMenuRequested(event, key, parts_->canvas->mapToGlobal(at));
   }
   const auto row = state.tree().find(key.toStdString());
   if (!row) return;
   const PlacedRow* placed = state.layout().nearest_shown(*row);
-  const int y = placed == nullptr ? 0 : std::clamp(state.top_of(*placed), 0, parts_->header->height());
+  const int y = placed == nullptr ? 0 : std::clamp(state.topOf(*placed), 0, parts_->header->height());
   emit rowContextMenuRequested(key, parts_->header->mapToGlobal(QPoint(parts_->header->width() / 2, y)));
 }
 
-// Without a mouse: the key that asks for menus. The parts answer to the mouse themselves.
+// Only for the menu key: the parts handle the mouse themselves.
 void TimelineView::contextMenuEvent(QContextMenuEvent* event) {
   if (event->reason() == QContextMenuEvent::Keyboard) askForMenu();
   event->accept();
 }
 
-void TimelineView::scrollRows(int pages) { parts_->state.set_scroll(parts_->state.scroll() + pages * parts_->canvas->height() * 3 / 4); }
+void TimelineView::scrollRows(int pages) { parts_->state.setScroll(parts_->state.scroll() + pages * parts_->canvas->height() * 3 / 4); }
 
 }  // namespace lanescope::timeline

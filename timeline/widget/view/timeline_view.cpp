@@ -19,10 +19,9 @@ namespace {
 
 constexpr int kMinimapHeight = 40;
 constexpr int kNarrowestHeader = 80;
-constexpr int kGrip = 4;  // logical pixels on which the border of the headers can be dragged
+constexpr int kGrip = 4;  // logical pixels, width of the area in which the border of the headers can be dragged
 
-// The corner above the row headers: how long the visible range is, what the ruler's labels add to, and what the column of shares below
-// says.
+// The corner above the row headers: the length of the visible range, the base of the ruler's labels, and the title of the column of shares below.
 class Corner : public QWidget {
  public:
   Corner(const ViewState& state, const RulerBar& ruler, QWidget* parent) : QWidget(parent), state_(state), ruler_(ruler) {
@@ -42,15 +41,15 @@ class Corner : public QWidget {
     painter.setPen(theme.quiet_text);
     painter.drawText(upper.adjusted(fontMetrics().horizontalAdvance(length + " "), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, tr("visible"));
     const QRect lower(10, height() / 2, width() - 18, height() / 2);
-    if (state_.selected_range())
+    if (state_.selectedRange())
       painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("events · busy"));
-    else if (says_busy())
+    else if (saysBusy())
       painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("busy"));
-    if (const std::size_t hidden = state_.hidden_count(); hidden > 0)
+    if (const std::size_t hidden = state_.hiddenCount(); hidden > 0)
       painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, hidden == 1 ? tr("1 row hidden") : tr("%1 rows hidden").arg(hidden));
-    if (state_.trace().provenance().outline_only || state_.is_coarse()) {
+    if (state_.trace().provenance().outline_only || state_.isCoarse()) {
       painter.setPen(theme.marker);
-      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, state_.is_coarse() ? tr("outline: events are being read") : tr("outline: events not loaded"));
+      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, state_.isCoarse() ? tr("outline: events are being read") : tr("outline: events not loaded"));
     } else if (const QString base = ruler_.base(); !base.isEmpty()) {
       painter.setPen(theme.text);
       painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("%1 +").arg(base));
@@ -60,8 +59,8 @@ class Corner : public QWidget {
   }
 
  private:
-  // Without a selected range, rows say it of GPUs alone.
-  [[nodiscard]] bool says_busy() const {
+  // Without a selected range, only rows of GPUs show their busy share.
+  [[nodiscard]] bool saysBusy() const {
     const std::vector<Row>& rows = state_.tree().rows();
     return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.kind == RowKind::kGpuHardware || row.counter; });
   }
@@ -102,7 +101,7 @@ TimelineView::Parts::Parts(TimelineView* view, Selection& selection)
       view);
 }
 
-void TimelineView::Parts::lay_out(QSize size) {
+void TimelineView::Parts::layOut(QSize size) {
   const int ruler_height = state.theme().rows.group_height + 6;
   const int top = kMinimapHeight + ruler_height;
   const int bar = scroll_bar->sizeHint().width();
@@ -116,10 +115,10 @@ void TimelineView::Parts::lay_out(QSize size) {
   scroll_bar->setGeometry(size.width() - bar, top, bar, std::max(1, size.height() - top));
   grip->setGeometry(left - kGrip / 2, 0, kGrip, size.height());
   grip->raise();
-  update_scroll_bar();
+  updateScrollBar();
 }
 
-void TimelineView::Parts::update_scroll_bar() {
+void TimelineView::Parts::updateScrollBar() {
   scroll_bar->setPageStep(canvas->height());
   scroll_bar->setSingleStep(state.theme().rows.level_height);
   scroll_bar->setRange(0, std::max(0, state.layout().height() - canvas->height()));
@@ -133,10 +132,10 @@ TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(pare
   setAccessibleName(tr("Timeline"));
   setMinimumSize(320, 160);
   ViewState& state = parts_->state;
-  state.set_theme(Theme::from(palette(), font()));
+  state.setTheme(Theme::from(palette(), font()));
 
-  connect(parts_->scroll_bar, &QScrollBar::valueChanged, this, [this](int value) { parts_->state.set_scroll(value); });
-  const auto scroll_bar_changed = [this] { parts_->update_scroll_bar(); };
+  connect(parts_->scroll_bar, &QScrollBar::valueChanged, this, [this](int value) { parts_->state.setScroll(value); });
+  const auto scroll_bar_changed = [this] { parts_->updateScrollBar(); };
   connect(&state, &ViewState::scrollChanged, this, scroll_bar_changed);
   connect(&state, &ViewState::layoutChanged, this, scroll_bar_changed);
   connect(&state, &ViewState::traceReady, this, &TimelineView::traceReady);
@@ -147,20 +146,20 @@ TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(pare
   const auto corner_changed = [this] { parts_->corner->update(); };
   connect(&state, &ViewState::traceChanged, this, corner_changed);
   connect(&state, &ViewState::traceChanged, this, [this](ViewState::Change change) {
-    if (change == ViewState::Change::kAnother && parts_->prompt->isVisible()) parts_->prompt->close_prompt();  // it asked about another trace
+    if (change == ViewState::Change::kAnother && parts_->prompt->isVisible()) parts_->prompt->closePrompt();  // it asked about another trace
   });
   connect(&state, &ViewState::layoutChanged, this, corner_changed);
   connect(&state, &ViewState::detailChanged, this, corner_changed);
   connect(&state, &ViewState::selectedRangeChanged, this, corner_changed);
   connect(&state, &ViewState::historyChanged, this, &TimelineView::historyChanged);
   connect(&state, &ViewState::selectionChanged, this, [this] { emit selectedEventChanged(parts_->state.selected()); });
-  connect(&state, &ViewState::selectedRangeChanged, this, [this] { emit selectedRangeChanged(parts_->state.selected_range()); });
+  connect(&state, &ViewState::selectedRangeChanged, this, [this] { emit selectedRangeChanged(parts_->state.selectedRange()); });
   connect(&state, &ViewState::hoverChanged, this, [this] { emit hoveredEventChanged(parts_->state.hovered()); });
-  connect(&state, &ViewState::hoveredTimeChanged, this, [this] { emit hoveredTimeChanged(parts_->state.hovered_time()); });
+  connect(&state, &ViewState::hoveredTimeChanged, this, [this] { emit hoveredTimeChanged(parts_->state.hoveredTime()); });
   connect(&state, &ViewState::followChanged, this, [this] { emit followLiveChanged(parts_->state.follow()); });
   connect(&state, &ViewState::markersChanged, this, &TimelineView::markersChanged);
   connect(&state, &ViewState::markersEdited, this, &TimelineView::markersEdited);
-  connect(&state, &ViewState::rowScaleChanged, this, [this] { emit rowScaleChanged(parts_->state.row_scale()); });
+  connect(&state, &ViewState::rowScaleChanged, this, [this] { emit rowScaleChanged(parts_->state.rowScale()); });
   connect(&state, &ViewState::layoutChanged, this, &TimelineView::rowArrangementChanged);
   connect(&state, &ViewState::currentRowChanged, this, &TimelineView::currentRowChanged);
 
@@ -181,18 +180,18 @@ TimelineView::~TimelineView() = default;
 int TimelineView::headerWidth() const { return parts_->header_width; }
 void TimelineView::setHeaderWidth(int width) {
   parts_->header_width = std::max(width, kNarrowestHeader);
-  parts_->lay_out(size());
+  parts_->layOut(size());
 }
 
-void TimelineView::setTrace(std::shared_ptr<const Trace> trace) { parts_->state.set_trace(std::move(trace)); }
-void TimelineView::updateTrace(std::shared_ptr<const Trace> trace) { parts_->state.update_trace(std::move(trace)); }
+void TimelineView::setTrace(std::shared_ptr<const Trace> trace) { parts_->state.setTrace(std::move(trace)); }
+void TimelineView::updateTrace(std::shared_ptr<const Trace> trace) { parts_->state.updateTrace(std::move(trace)); }
 QImage TimelineView::picture(double scale) {
   QImage picture((QSizeF(size()) * scale).toSize(), QImage::Format_RGB32);
   if (picture.isNull()) return picture;
   picture.setDevicePixelRatio(scale);
   ViewState& state = parts_->state;
   const EventRef hovered = state.hovered();
-  const std::optional<Nanoseconds> time = state.hovered_time();
+  const std::optional<Nanoseconds> time = state.hoveredTime();
   state.hover({}, std::nullopt);
   render(&picture);
   state.hover(hovered, time);
@@ -204,23 +203,24 @@ std::vector<SvgRow> TimelineView::rowsInSight() const {
   return rows_in_sight(state.tree(), state.layout(), state.sides(), state.scroll(), parts_->canvas->height());
 }
 
-void TimelineView::makeReady(std::shared_ptr<const Trace> trace) { parts_->state.make_ready(std::move(trace)); }
-bool TimelineView::showsOutline() const { return parts_->state.is_coarse(); }
-bool TimelineView::isMakingReady() const { return parts_->state.is_making_ready() || parts_->minimap->is_behind(); }
-std::size_t TimelineView::memoryBytes() const { return parts_->state.memory_bytes(); }
-const std::shared_ptr<const Trace>& TimelineView::trace() const { return parts_->state.trace_pointer(); }
+void TimelineView::makeReady(std::shared_ptr<const Trace> trace) { parts_->state.makeReady(std::move(trace)); }
+bool TimelineView::showsOutline() const { return parts_->state.isCoarse(); }
+bool TimelineView::isMakingReady() const { return parts_->state.isMakingReady() || parts_->minimap->isBehind(); }
+std::size_t TimelineView::memoryBytes() const { return parts_->state.memoryBytes(); }
+const std::shared_ptr<const Trace>& TimelineView::trace() const { return parts_->state.tracePointer(); }
 
-void TimelineView::setFollowLive(FollowLive follow) { parts_->state.set_follow(follow); }
+void TimelineView::setFollowLive(FollowLive follow) { parts_->state.setFollow(follow); }
 FollowLive TimelineView::followLive() const { return parts_->state.follow(); }
 
-void TimelineView::setClock(std::optional<Nanoseconds> now) { parts_->state.set_clock(now); }
+void TimelineView::setOpenEvents(std::vector<EventRef> events) { parts_->state.setOpenEvents(std::move(events)); }
+void TimelineView::setClock(std::optional<Nanoseconds> now) { parts_->state.setClock(now); }
 
 TimeRange TimelineView::visibleRange() const { return parts_->state.range(); }
 void TimelineView::setVisibleRange(TimeRange range) { parts_->state.navigate(range); }
 void TimelineView::zoomToFit() { parts_->state.navigate(parts_->state.bounds()); }
 
 void TimelineView::zoomToSelection() {
-  if (const auto range = parts_->state.selected_range()) {
+  if (const auto range = selection().latestTime()) {
     parts_->state.navigate(*range);
   } else if (const EventRef event = parts_->state.selected(); event.valid()) {
     openRowsTo(event);
@@ -228,25 +228,25 @@ void TimelineView::zoomToSelection() {
   }
 }
 
-void TimelineView::openRowsTo(EventRef event) { parts_->state.open_rows_to(event); }
+void TimelineView::openRowsTo(EventRef event) { parts_->state.openRowsTo(event); }
 
 void TimelineView::zoomToEvent(EventRef event) {
   if (!event.valid()) return;
   parts_->state.select(event);
-  parts_->state.navigate(range_around(parts_->state.trace().event(event)));
+  parts_->state.navigate(range_around(parts_->state.drawnEvent(event)));
   parts_->state.reveal(event);
 }
 
 void TimelineView::zoomBy(double factor) {
   const TimeRange range = parts_->state.range();
-  const Nanoseconds fixed = parts_->state.hovered_time().value_or(range.begin + range.length() / 2);
+  const Nanoseconds fixed = parts_->state.hoveredTime().value_or(range.begin + range.length() / 2);
   parts_->state.navigate(zoomed(range, factor, fixed));
 }
 
 bool TimelineView::canGoBack() const { return parts_->state.history().can_go_back(); }
 bool TimelineView::canGoForward() const { return parts_->state.history().can_go_forward(); }
-void TimelineView::goBack() { parts_->state.go_back(); }
-void TimelineView::goForward() { parts_->state.go_forward(); }
+void TimelineView::goBack() { parts_->state.goBack(); }
+void TimelineView::goForward() { parts_->state.goForward(); }
 
 Selection& TimelineView::selection() { return parts_->state.selection(); }
 EventRef TimelineView::selectedEvent() const { return parts_->state.selected(); }
@@ -268,32 +268,32 @@ void TimelineView::selectCorrelated() {
   if (!correlatedEvents().empty()) selectEvent(correlatedEvents().front());
 }
 
-std::optional<TimeRange> TimelineView::selectedRange() const { return parts_->state.selected_range(); }
-void TimelineView::setSelectedRange(std::optional<TimeRange> range) { parts_->state.select_range(range); }
+std::optional<TimeRange> TimelineView::selectedRange() const { return parts_->state.selectedRange(); }
+void TimelineView::setSelectedRange(std::optional<TimeRange> range) { parts_->state.selectRange(range); }
 EventRef TimelineView::hoveredEvent() const { return parts_->state.hovered(); }
-void TimelineView::setHoveredEvent(EventRef event) { parts_->state.hover(event, parts_->state.hovered_time()); }
+void TimelineView::setHoveredEvent(EventRef event) { parts_->state.hover(event, parts_->state.hoveredTime()); }
 const std::vector<EventRef>& TimelineView::correlatedEvents() const { return parts_->state.correlated(); }
 
-void TimelineView::setIdleTime(std::shared_ptr<const IdleTime> idle) { parts_->state.set_idle_time(std::move(idle)); }
-void TimelineView::setCommunicationTime(std::shared_ptr<const CommunicationTime> time) { parts_->state.set_communication_time(std::move(time)); }
-void TimelineView::setLoops(std::vector<Loop> loops) { parts_->state.set_loops(std::move(loops)); }
+void TimelineView::setIdleTime(std::shared_ptr<const IdleTime> idle) { parts_->state.setIdleTime(std::move(idle)); }
+void TimelineView::setCommunicationTime(std::shared_ptr<const CommunicationTime> time) { parts_->state.setCommunicationTime(std::move(time)); }
+void TimelineView::setLoops(std::vector<Loop> loops) { parts_->state.setLoops(std::move(loops)); }
 const std::vector<TimelineView::Loop>& TimelineView::loops() const { return parts_->state.loops(); }
 void TimelineView::showLoop() {
   if (loops().empty()) return emit loopRequested(LoopUse::kShown);
-  parts_->state.show_loop();
+  parts_->state.showLoop();
 }
 void TimelineView::selectLoop() {
   if (loops().empty()) return emit loopRequested(LoopUse::kSelected);
   const auto selected = std::find_if(loops().begin(), loops().end(), [this](const Loop& loop) { return selectedRange() == loop.range; });
   setSelectedRange((selected == loops().end() || selected + 1 == loops().end() ? loops().begin() : selected + 1)->range);
 }
-void TimelineView::openOnLoop() { parts_->state.open_on_loop(); }
-void TimelineView::setAnswer(std::shared_ptr<const AnswerRow> answer) { parts_->state.set_answer(std::move(answer)); }
+void TimelineView::openOnLoop() { parts_->state.openOnLoop(); }
+void TimelineView::setAnswer(std::shared_ptr<const AnswerRow> answer) { parts_->state.setAnswer(std::move(answer)); }
 const std::shared_ptr<const AnswerRow>& TimelineView::answer() const { return parts_->state.answer(); }
-std::optional<Gap> TimelineView::selectedGap() const { return parts_->state.selected_gap(); }
+std::optional<Gap> TimelineView::selectedGap() const { return parts_->state.selectedGap(); }
 void TimelineView::selectGap(IdleTime::Direction direction) {
-  if (parts_->state.idle_time() == nullptr) return emit gapsRequested();
-  parts_->state.select_gap(direction);
+  if (parts_->state.idleTime() == nullptr) return emit gapsRequested();
+  if (!parts_->state.selectGap(direction)) emit gapsEnded(direction);
 }
 
 void TimelineView::goToTime(Nanoseconds time) {
@@ -323,8 +323,8 @@ void TimelineView::askForTime() {
 
 void TimelineView::askForMarker() {
   const TimeRange visible = visibleRange();
-  Nanoseconds time = parts_->canvas->edge_at_cursor().value_or(visible.begin + visible.length() / 2);
-  if (const auto range = selectedRange())
+  Nanoseconds time = parts_->canvas->edgeAtCursor().value_or(visible.begin + visible.length() / 2);
+  if (const auto range = selection().latestTime())
     time = range->begin;
   else if (selectedEvent().valid())
     time = trace()->event(selectedEvent()).start;
@@ -337,7 +337,7 @@ void TimelineView::askForMarker() {
 }
 
 void TimelineView::measureFrom(RangeEnd end) {
-  std::optional<Nanoseconds> time = parts_->canvas->edge_at_cursor();
+  std::optional<Nanoseconds> time = parts_->canvas->edgeAtCursor();
   if (!time && selectedEvent().valid()) {
     const Event event = trace()->event(selectedEvent());
     time = end == RangeEnd::kBegin ? event.start : event.end();
@@ -350,23 +350,23 @@ void TimelineView::measureFrom(RangeEnd end) {
     setSelectedRange(TimeRange{before.begin < *time ? before.begin : visibleRange().begin, *time});
 }
 
-void TimelineView::setHighlightedText(const QString& text) { parts_->state.set_highlighted(text.toStdString()); }
-QString TimelineView::highlightedText() const { return QString::fromStdString(parts_->state.matches().text()); }
+void TimelineView::setHighlightedText(const QString& text) { parts_->state.setHighlighted(text.toStdString()); }
+QString TimelineView::highlightedText() const { return QString::fromStdString(parts_->state.highlighted()); }
 std::uint64_t TimelineView::highlightedCount() const { return parts_->state.matches().count(); }
 void TimelineView::selectNextHighlighted() { selectHighlighted(EventMatches::Direction::kNext); }
 void TimelineView::selectPreviousHighlighted() { selectHighlighted(EventMatches::Direction::kPrevious); }
 
 void TimelineView::selectHighlighted(EventMatches::Direction direction) {
-  if (!holds_events(*trace())) return emit highlightedRequested(direction);  // to look through all takes long
+  if (!holds_events(*trace()) || parts_->state.isMatching()) return emit highlightedRequested(direction);  // searching all events takes long
   if (const auto found = parts_->state.matches().find(selectedEvent(), visibleRange().begin, direction)) selectEvent(*found);
 }
 
 const std::vector<TimelineView::Marker>& TimelineView::markers() const { return parts_->state.markers(); }
 
-void TimelineView::setWheelUse(WheelUse use) { parts_->state.set_wheel_use(use); }
+void TimelineView::setWheelUse(WheelUse use) { parts_->state.setWheelUse(use); }
 
-void TimelineView::setMarkerFiles(std::vector<MarkerFile> files) { parts_->state.set_marker_files(std::move(files)); }
-void TimelineView::setMarkers(std::vector<Marker> markers) { parts_->state.set_markers(parts_->state.placed(std::move(markers))); }
+void TimelineView::setMarkerFiles(std::vector<MarkerFile> files) { parts_->state.setMarkerFiles(std::move(files)); }
+void TimelineView::setMarkers(std::vector<Marker> markers) { parts_->state.setMarkers(parts_->state.placed(std::move(markers))); }
 
 void TimelineView::addMarker(Nanoseconds time, const QString& text) { addMarkers({{time, text}}); }
 
@@ -379,7 +379,7 @@ void TimelineView::addMarkers(const std::vector<Marker>& added) {
     else if (!one.text.isEmpty())
       there->text = one.text;
   }
-  parts_->state.edit_markers(tr("Add a marker"), parts_->state.placed(std::move(markers)));
+  parts_->state.editMarkers(tr("Add a marker"), parts_->state.placed(std::move(markers)));
 }
 
 void TimelineView::setMarkerText(const Marker& marker, const QString& text) {
@@ -387,7 +387,7 @@ void TimelineView::setMarkerText(const Marker& marker, const QString& text) {
   const auto there = std::find(markers.begin(), markers.end(), marker);
   if (there == markers.end()) return;
   there->text = text;
-  parts_->state.edit_markers(tr("Change the text of a marker"), std::move(markers));
+  parts_->state.editMarkers(tr("Change the text of a marker"), std::move(markers));
 }
 
 void TimelineView::removeMarker(const Marker& marker) {
@@ -395,15 +395,15 @@ void TimelineView::removeMarker(const Marker& marker) {
   const auto there = std::find(markers.begin(), markers.end(), marker);
   if (there == markers.end()) return;
   markers.erase(there);
-  parts_->state.edit_markers(tr("Remove a marker"), std::move(markers));
+  parts_->state.editMarkers(tr("Remove a marker"), std::move(markers));
 }
 
-void TimelineView::clearMarkers() { parts_->state.edit_markers(tr("Remove all markers"), {}); }
+void TimelineView::clearMarkers() { parts_->state.editMarkers(tr("Remove all markers"), {}); }
 
 QUndoStack& TimelineView::edits() { return parts_->state.edits(); }
 
-double TimelineView::rowScale() const { return parts_->state.row_scale(); }
-void TimelineView::setRowScale(double scale) { parts_->state.set_row_scale(scale); }
+double TimelineView::rowScale() const { return parts_->state.rowScale(); }
+void TimelineView::setRowScale(double scale) { parts_->state.setRowScale(scale); }
 
 void TimelineView::goToMarker(MarkerDirection direction) {
   const TimeRange visible = visibleRange();
@@ -419,19 +419,19 @@ void TimelineView::goToMarker(MarkerDirection direction) {
   goToTime(*found);
 }
 
-void TimelineView::setPath(std::vector<EventRef> path) { parts_->state.set_path(std::move(path)); }
+void TimelineView::setPath(std::vector<EventRef> path) { parts_->state.setPath(std::move(path)); }
 void TimelineView::askWhatItWaitedFor() {
-  if (selectedEvent().valid()) emit waitedForRequested();
+  if (selectedEvent().valid() || selection().latestTime()) emit waitedForRequested();
 }
 
 QSize TimelineView::sizeHint() const { return {1200, 600}; }
 
-void TimelineView::resizeEvent(QResizeEvent*) { parts_->lay_out(size()); }
+void TimelineView::resizeEvent(QResizeEvent*) { parts_->layOut(size()); }
 
 void TimelineView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
-    parts_->state.set_theme(Theme::from(palette(), font()));
-    parts_->lay_out(size());
+    parts_->state.setTheme(Theme::from(palette(), font()));
+    parts_->layOut(size());
   }
   QWidget::changeEvent(event);
 }

@@ -8,7 +8,6 @@
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/parallel.h"
-#include "timeline/core/rows/row_pairs.h"
 #include "timeline/widget/surely.h"
 
 namespace lanescope::timeline {
@@ -16,18 +15,18 @@ namespace {
 
 // A loop with some room on both sides.
 TimeRange with_room(TimeRange loop) {
-  constexpr double kMargin = 0.02;  // of the loop, on either side
+  constexpr double kMargin = 0.02;  // of the loop, on each side
   return padded(loop, kMargin);
 }
 
-constexpr std::uint64_t kProjectedAtOnce = 4'000'000;  // events that are looked through in some tens of milliseconds
-constexpr int kPausePerProjecting = 9;                 // of the time that it takes
+constexpr std::uint64_t kProjectedAtOnce = 4'000'000;  // events that can be processed in some tens of milliseconds
+constexpr int kPausePerProjecting = 9;                 // as a multiple of the time that it takes
 constexpr int kQuietBeforeCompletion = 600;            // ms without another part of a file that is being loaded
 
-// NVTX ranges on the GPUs of a large trace are worked out after it is shown.
+// NVTX ranges on the GPUs of a large trace are computed after it is shown.
 Projecting projecting_at_once(const Trace& trace) { return trace.event_count() <= kProjectedAtOnce ? Projecting::kWhenAsked : Projecting::kAsBefore; }
 
-// Rows that only group others are as high as the writing in them.
+// Rows that only group others are as high as their text.
 RowMetrics scaled(RowMetrics rows, double scale) {
   for (std::int32_t* height : {&rows.level_height, &rows.stacked_height, &rows.counter_height})
     *height = static_cast<std::int32_t>(std::lround(*height * scale));
@@ -44,11 +43,12 @@ std::shared_ptr<const Trace> empty_trace() {
 ViewState::ViewState(Selection& selection, QObject* parent)
     : QObject(parent), content_(std::make_unique<ViewContent>(empty_trace())), history_(range_), selection_(selection) {
   other_thread_.setMaxThreadCount(1);
+  matching_thread_.setMaxThreadCount(1);
   completion_.setSingleShot(true);
   completion_.setInterval(kQuietBeforeCompletion);
   connect(&completion_, &QTimer::timeout, this, [this] {
     next_projection_ = {};
-    if (!making_ready_) make_ready(trace_pointer());
+    if (!making_ready_) makeReady(tracePointer());
   });
   connect(&selection_, &Selection::eventChanged, this, [this] {
     correlate();
@@ -61,6 +61,8 @@ ViewState::ViewState(Selection& selection, QObject* parent)
 
 ViewState::~ViewState() {
   stop_refining_.request_stop();
+  stop_matching_.request_stop();
+  matching_thread_.waitForDone();
   other_thread_.waitForDone();
 }
 
@@ -76,18 +78,19 @@ std::unique_ptr<ViewContent> ViewState::adopt(std::unique_ptr<ViewContent> conte
     ++times_changed_;
     stop_refining_.request_stop();
   }
-  wanted_.clear();  // who paints asks again
+  wanted_.clear();  // the next painting requests them again
   wanted_sums_.clear();
-  making_sums_.clear();  // which are forgotten, as rows may be others
+  making_sums_.clear();  // they are forgotten, because rows may have changed
   if (!content_->is_on_demand()) coarse_rows_ = coarse_overview_ = false;
   if (content_->continues()) {
     content_->contents().take_over(before->contents());
-    matches_.grow(trace_pointer());
+    matches_.grow(tracePointer());
   } else {
-    matches_ = EventMatches(trace_pointer(), matches_.text());
+    matches_ = {};
   }
-  place_answer();
-  lay_out();
+  placeAnswer();
+  layOut();
+  if (!content_->continues()) match();
   return before;
 }
 
@@ -105,24 +108,54 @@ Sight ViewState::sight() const {
           .row_filter = filter_};
 }
 
-void ViewState::make_ready(std::shared_ptr<const Trace> trace) {
+void ViewState::makeReady(std::shared_ptr<const Trace> trace) {
   waiting_ = std::move(trace);
-  if (!making_ready_ && waiting_) start_making_ready();
+  if (!making_ready_ && waiting_) startMakingReady();
 }
 
-void ViewState::set_clock(Clock clock) {
+void ViewState::setClock(Clock clock) {
   clock_ = clock;
+  if (!clock_) open_events_.clear();
   if (content_->is_on_demand()) return;  // it does not grow
-  if (!making_ready_ && !waiting_) make_ready(trace_pointer());
+  if (!making_ready_ && !waiting_) makeReady(tracePointer());
 }
 
-void ViewState::call_off() {
+void ViewState::setOpenEvents(std::vector<EventRef> events) {
+  std::sort(events.begin(), events.end());
+  if (events == open_events_) return;
+  open_events_ = std::move(events);
+  emit openEventsChanged();
+}
+
+// The shown trace may be an earlier or later state than the one that the open events belong to.
+bool ViewState::isOpen(EventRef event) const {
+  return clock_ && std::binary_search(open_events_.begin(), open_events_.end(), event) && event.lane < trace().lanes().size() &&
+         trace().lane(event.lane).size() == event.index + 1 && trace().lane(event.lane).end(event.index) < *clock_;
+}
+
+Event ViewState::drawnEvent(EventRef event) const {
+  Event drawn = trace().event(event);
+  if (isOpen(event)) drawn.duration = *clock_ - drawn.start;
+  return drawn;
+}
+
+std::vector<EventRef> ViewState::openEventsOf(const Level& level) const {
+  std::vector<EventRef> open;
+  if (open_events_.empty()) return open;
+  for (const LaneSource& source : level) {
+    const auto found = std::lower_bound(open_events_.begin(), open_events_.end(), EventRef{source.lane, 0});
+    if (found != open_events_.end() && found->lane == source.lane && source.whole() && isOpen(*found)) open.push_back(*found);
+  }
+  return open;
+}
+
+void ViewState::callOff() {
   waiting_.reset();
   ++times_called_off_;
 }
 
-// NVTX ranges on GPUs are worked out as often as takes a tenth of a core: what is made in between has them as they were.
-void ViewState::start_making_ready() {
+// NVTX ranges on GPUs are computed only so often that they take a tenth of a core; snapshots in between have them in their earlier state.
+void ViewState::startMakingReady() {
   struct Work {
     ViewContent::Base before;
     std::shared_ptr<const Trace> trace;
@@ -151,18 +184,18 @@ void ViewState::start_making_ready() {
       if (work->projecting == Projecting::kWhenAsked) next_projection_ = SteadyClock::now() + kPausePerProjecting * work->took;
       if (times == times_called_off_) {
         if (outcome == Outcome::kDone)
-          take_ready(std::move(work->content));
+          takeReady(std::move(work->content));
         else if (work->trace != content_->trace())
-          emit traceReady(work->trace);  // without what was to be made ready
+          emit traceReady(work->trace);  // without prepared content
       }
-      if (!making_ready_ && waiting_) start_making_ready();
+      if (!making_ready_ && waiting_) startMakingReady();
     });
   });
-  making_ready_ = true;  // only now: what is above may lack memory
+  making_ready_ = true;  // only now, because the code above may run out of memory
 }
 
-void ViewState::take_ready(std::unique_ptr<ViewContent> content) {
-  if (content->trace() == content_->trace()) {  // what it lacked, or the clock went on
+void ViewState::takeReady(std::unique_ptr<ViewContent> content) {
+  if (content->trace() == content_->trace()) {  // it adds what was left out, or the clock has advanced
     const TimeRange range = content->range_after(sight());
     adopt(std::move(content));
     emit traceChanged(Change::kGrown);
@@ -184,19 +217,20 @@ Painted ViewState::painted(Pane pane, std::span<const Level* const> levels, cons
   }
   WantedPane wanted{{}, viewport};
   for (const Level* level : levels) wanted.levels.push_back(*level);
-  // Who paints the same again waits for it: called off each time, a picture whose first tile takes longer than painting would never come.
+  // Painting the same again waits for the running work: if it were cancelled each time, a picture whose first tile takes longer than painting would never be
+  // finished.
   const auto making = making_.find(pane);
   if (making != making_.end() && making->second == wanted && !stop_refining_.stop_requested()) {
     wanted_.erase(pane);
     return painted;
   }
   wanted_[pane] = std::move(wanted);
-  if (pane == Pane::kRows) stop_refining_.request_stop();  // what it makes is not what is in sight
-  refine_soon();
+  if (pane == Pane::kRows) stop_refining_.request_stop();  // the running work is not for what is in sight
+  refineSoon();
   return painted;
 }
 
-std::optional<Picture::RowSum> ViewState::row_sum(const Row& row, TimeRange range) {
+std::optional<Picture::RowSum> ViewState::rowSum(const Row& row, TimeRange range) {
   const std::size_t sharers = sharers_of(row);
   if (!content_->is_on_demand())
     if (const LevelContent* content = content_->at_hand(row.all))
@@ -206,12 +240,12 @@ std::optional<Picture::RowSum> ViewState::row_sum(const Row& row, TimeRange rang
   if (const auto making = making_sums_.find(row.key); making != making_sums_.end() && making->second == wanted && !stop_refining_.stop_requested())
     return std::nullopt;
   wanted_sums_[row.key] = std::move(wanted);
-  refine_soon();
+  refineSoon();
   return std::nullopt;
 }
 
-// All that one painting asks for is made together.
-void ViewState::refine_soon() {
+// Everything that one painting requests is created together.
+void ViewState::refineSoon() {
   if (refining_soon_) return;
   QMetaObject::invokeMethod(
       this,
@@ -223,12 +257,12 @@ void ViewState::refine_soon() {
   refining_soon_ = true;
 }
 
-// Rows first, then the overview, then sums: each is shown when it is there.
+// Rows first, then the overview, then sums: each is shown when it is finished.
 void ViewState::refine() {
   if (refining_) return;
   std::erase_if(wanted_sums_, [this](const auto& sum) {
     const auto& [key, wanted] = sum;
-    return content_->sum_of(key, wanted.level, wanted.range, wanted.sharers).has_value();  // since it was drawn
+    return content_->sum_of(key, wanted.level, wanted.range, wanted.sharers).has_value();  // since the request
   });
   if (wanted_.empty() && wanted_sums_.empty()) return;
   stop_refining_ = {};
@@ -251,18 +285,18 @@ void ViewState::refine() {
       refining_ = false;
       making_.clear();
       making_sums_.clear();
-      if (outcome == Outcome::kOutOfMemory) return give_up_refining();
+      if (outcome == Outcome::kOutOfMemory) return giveUpRefining();
       if (of != times_adopted_) picture->forget_sums();
       if (of_pictures == times_changed_) content_->put(std::move(*picture));
-      emit pictureMade();  // who paints now asks for what is still to be made
-      refine_soon();
+      emit pictureMade();  // the next painting requests what is still missing
+      refineSoon();
     });
   });
-  refining_ = true;  // only now: what is above may lack memory
+  refining_ = true;  // only now, because the code above may run out of memory
 }
 
-// To paint again would ask for the same again.
-void ViewState::give_up_refining() {
+// Painting again would request the same again.
+void ViewState::giveUpRefining() {
   wanted_.clear();
   wanted_sums_.clear();
   const bool was_coarse = coarse_rows_ || coarse_overview_;
@@ -270,97 +304,99 @@ void ViewState::give_up_refining() {
   if (was_coarse) emit detailChanged();
 }
 
-void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
+void ViewState::setTrace(std::shared_ptr<const Trace> trace) {
   arrangement_ = {.sides = arrangement_.sides};
   before_filter_ = {};
   edits_.clear();
   selection_.begin(trace);
   hover({}, std::nullopt);
-  set_markers({});
+  setMarkers({});
   marker_files_.clear();
-  set_path({});
-  set_current_row({});
-  set_idle_time(nullptr);
-  set_communication_time(nullptr);
-  set_loops({});
+  setPath({});
+  setCurrentRow({});
+  setIdleTime(nullptr);
+  setCommunicationTime(nullptr);
+  setLoops({});
   answer_.reset();
-  call_off();
-  // A part of a recording was asked for, and the end of one that goes on is watched.
+  callOff();
+  // A part of a recording was requested, or the end of a running one is followed.
   const bool has_place = !trace || trace->provenance().part.has_value() || follow_ == FollowLive::kYes;
   place_ = has_place ? Place::kMoved : Place::kAsOpened;
   if (!trace) trace = empty_trace();
   adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));
-  if (content_->is_on_demand()) make_ready(trace);  // with the shares of all rows
+  if (content_->is_on_demand()) makeReady(trace);  // with the shares of all rows
   range_ = opening_range(*trace);
   history_ = ViewHistory(range_);
-  set_scroll(0);
+  setScroll(0);
   emit traceChanged(Change::kAnother);
   emit rangeChanged();
   emit historyChanged();
 }
 
-void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
-  if (!trace) return set_trace(nullptr);
+void ViewState::updateTrace(std::shared_ptr<const Trace> trace) {
+  if (!trace) return setTrace(nullptr);
   const Sight before = sight();
   const std::optional<Anchor> place = anchor();
+  for (EventRef& event : path_) event = find_again(this->trace(), event, *trace);
+  std::erase_if(path_, [](EventRef event) { return !event.valid(); });
   if (ready_ && ready_->trace() == trace) {
     retired_ = adopt(std::move(ready_));
   } else if (!holds_events(*trace)) {
-    call_off();
+    callOff();
     adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));
-    make_ready(trace);
+    makeReady(trace);
   } else {
-    call_off();
+    callOff();
     adopt(std::make_unique<ViewContent>(ViewContent::Base(*content_), trace, projecting_at_once(*trace), clock_));
   }
-  return_to(place);
+  returnTo(place);
   const TimeRange range = content_->range_after(before);
-  selection_.moveTo(trace_pointer());
+  selection_.moveTo(tracePointer());
   correlate();
   emit traceChanged(content_->continues() ? Change::kGrown : Change::kAnother);
   navigate(range, Reason::kGrowth);
 }
 
-void ViewState::lay_out() {
+void ViewState::layOut() {
   layout_ = RowLayout(tree(), arrangement_, theme_.rows, filter_);
-  set_scroll(scroll_);
+  setScroll(scroll_);
   emit layoutChanged();
 }
 
-void ViewState::place_answer() {
+void ViewState::placeAnswer() {
   content_->set_answer(answer_ ? answer_->title() : std::string(), answer_ ? static_cast<std::uint32_t>(answer_->levels().size()) : 0);
 }
 
-void ViewState::set_answer(std::shared_ptr<const AnswerRow> answer) {
+void ViewState::setAnswer(std::shared_ptr<const AnswerRow> answer) {
   if (answer == answer_) return;
   answer_ = std::move(answer);
   if (answer_) arrangement_.hidden.erase(std::string(RowTree::kAnswerKey));
-  place_answer();
-  lay_out();
+  placeAnswer();
+  layOut();
 }
 
-void ViewState::set_theme(const Theme& theme) {
+void ViewState::setTheme(const Theme& theme) {
   theme_ = theme;
   usual_rows_ = theme.rows;
   theme_.rows = scaled(usual_rows_, row_scale_);
-  lay_out();
+  layOut();
   emit themeChanged();
 }
 
-void ViewState::set_row_scale(double scale) {
+void ViewState::setRowScale(double scale) {
   scale = std::clamp(scale, kLowestRows, kHighestRows);
   if (scale == row_scale_) return;
   const double before = std::max(1, layout_.height());
   row_scale_ = scale;
   theme_.rows = scaled(usual_rows_, row_scale_);
   const int scroll = scroll_;
-  lay_out();
-  set_scroll(static_cast<int>(scroll * (layout_.height() / before)));
+  layOut();
+  setScroll(static_cast<int>(scroll * (layout_.height() / before)));
   emit rowScaleChanged();
 }
 
 void ViewState::navigate(TimeRange range, Reason reason) {
-  if (reason != Reason::kGrowth) set_follow(FollowLive::kNo);
+  if (reason != Reason::kGrowth) setFollow(FollowLive::kNo);
   if (reason == Reason::kWish || reason == Reason::kHistory) place_ = Place::kMoved;
   range = clamped(range, bounds());
   if (range == range_) return;
@@ -372,7 +408,7 @@ void ViewState::navigate(TimeRange range, Reason reason) {
   emit rangeChanged();
 }
 
-void ViewState::set_loops(std::vector<TimelineView::Loop> loops) {
+void ViewState::setLoops(std::vector<TimelineView::Loop> loops) {
   if (loops == loops_) return;
   loops_ = std::move(loops);
   emit loopChanged();
@@ -383,18 +419,18 @@ const std::vector<TimelineView::Loop>& ViewState::loops() const {
   return is_behind(trace().extent(), clock_) ? none : loops_;
 }
 
-void ViewState::show_loop() {
+void ViewState::showLoop() {
   const auto shown =
       std::find_if(loops_.begin(), loops_.end(), [this](const TimelineView::Loop& loop) { return range_ == clamped(with_room(loop.range), bounds()); });
   navigate(with_room((shown == loops_.end() || shown + 1 == loops_.end() ? loops_.begin() : shown + 1)->range));
 }
 
-void ViewState::open_on_loop() {
+void ViewState::openOnLoop() {
   if (place_ == Place::kMoved || loops().empty()) return;
   TimeRange all = loops_.front().range;
   for (const TimelineView::Loop& loop : loops_) all = {std::min(all.begin, loop.range.begin), std::max(all.end, loop.range.end)};
   const auto is_elsewhere = [all](TimeRange time) { return time.intersected(all).empty(); };
-  if (selected_range() && is_elsewhere(*selected_range())) return;
+  if (selectedRange() && is_elsewhere(*selectedRange())) return;
   if (selected().valid()) {
     const Event event = trace().event(selected());
     if (is_elsewhere({event.start, std::max(event.end(), event.start + 1)})) return;
@@ -403,216 +439,49 @@ void ViewState::open_on_loop() {
   navigate(is_most ? bounds() : with_room(all), Reason::kOpening);
 }
 
-void ViewState::go_back() {
+void ViewState::goBack() {
   if (!history_.can_go_back()) return;
   navigate(history_.back(), Reason::kHistory);
   emit historyChanged();
 }
 
-void ViewState::go_forward() {
+void ViewState::goForward() {
   if (!history_.can_go_forward()) return;
   navigate(history_.forward(), Reason::kHistory);
   emit historyChanged();
 }
 
-void ViewState::set_follow(FollowLive follow) {
+void ViewState::setFollow(FollowLive follow) {
   if (follow == follow_) return;
   follow_ = follow;
   emit followChanged();
 }
 
-void ViewState::set_scroll(int top) {
+void ViewState::setScroll(int top) {
   top = std::clamp(top, 0, std::max(0, layout_.height() - canvas_height_));
   if (top == scroll_) return;
   scroll_ = top;
   emit scrollChanged();
 }
 
-void ViewState::set_canvas_size(int height, int device_width) {
+void ViewState::setCanvasSize(int height, int device_width) {
   canvas_height_ = height;
   device_width_ = device_width;
-  set_scroll(scroll_);
+  setScroll(scroll_);
 }
 
-void ViewState::scroll_to(RowIndex row) {
+void ViewState::scrollTo(RowIndex row) {
   const PlacedRow* placed = layout_.nearest_shown(row);
   if (placed == nullptr || placed->is_pinned()) return;
   const int room = std::min(canvas_height_ / 4, 60);
   if (placed->top - scroll_ < layout_.pinned_height())
-    set_scroll(placed->top - layout_.pinned_height() - room);
+    setScroll(placed->top - layout_.pinned_height() - room);
   else if (placed->top + placed->height > scroll_ + canvas_height_)
-    set_scroll(placed->top + placed->height - canvas_height_ + room);
+    setScroll(placed->top + placed->height - canvas_height_ + room);
 }
 
-void ViewState::set_row_state(const std::string& key, RowState state) {
-  const auto row = tree().find(key);
-  const bool expanded = state == RowState::kExpanded;
-  if (!row || is_row_expanded(tree().row(*row)) == expanded) return;
-  const std::optional<Anchor> before = anchor(*row);
-  arrangement_.expanded[key] = expanded;
-  if (sides() == TraceSides::kInterleaved)
-    if (const auto other = row_of_other_trace(tree(), *row)) arrangement_.expanded[tree().row(*other).key] = expanded;
-  lay_out();
-  return_to(before);
-}
-
-void ViewState::open_rows_to(EventRef event) {
-  const auto place = event.valid() ? tree().place_of(event.lane) : std::nullopt;
-  if (!place) return;
-  for (std::optional<RowIndex> row = place->row; row; row = tree().row(*row).parent)
-    if (row != place->row || tree().row(*row).levels.size() > 1) set_row_state(tree().row(*row).key, RowState::kExpanded);
-}
-
-void ViewState::set_row_states(RowState state) {
-  const bool expanded = state == RowState::kExpanded;
-  const std::optional<Anchor> before = anchor();
-  for (const Row& row : tree().rows())  // a stack chart is dozens of levels high: it is opened by itself alone
-    if (!expanded || row.kind != RowKind::kStackChart) arrangement_.expanded[row.key] = expanded;
-  lay_out();
-  return_to(before);
-}
-
-void ViewState::set_pinned(const std::string& key, Pinned pinned) {
-  const auto found = std::find(arrangement_.pinned.begin(), arrangement_.pinned.end(), key);
-  if ((found != arrangement_.pinned.end()) == (pinned == Pinned::kYes)) return;
-  RowArrangement arrangement = arrangement_;
-  if (pinned == Pinned::kYes) {
-    arrangement.pinned.push_back(key);
-    return edit_rows(tr("Pin the row"), std::move(arrangement));
-  }
-  std::erase(arrangement.pinned, key);
-  edit_rows(tr("Release the row from the top"), std::move(arrangement));
-}
-
-void ViewState::hide(const std::string& key) {
-  RowArrangement arrangement = arrangement_;
-  arrangement.hidden.insert(key);
-  edit_rows(tr("Hide the row"), std::move(arrangement));
-}
-
-void ViewState::show_hidden() {
-  RowArrangement arrangement = arrangement_;
-  arrangement.hidden.clear();
-  edit_rows(tr("Show hidden rows"), std::move(arrangement));
-}
-
-void ViewState::arrange_as_at_first() { edit_rows(tr("Arrange all rows as at first"), {}); }
-
-void ViewState::edit_rows(const QString& text, RowArrangement arrangement) {
-  if (arrangement != arrangement_) edits_.push(new RowsEdit(*this, text, arrangement_, std::move(arrangement)));
-}
-
-void ViewState::edit_markers(const QString& text, std::vector<TimelineView::Marker> markers) {
+void ViewState::editMarkers(const QString& text, std::vector<TimelineView::Marker> markers) {
   if (markers != markers_) edits_.push(new MarkersEdit(*this, text, markers_, std::move(markers)));
-}
-
-void ViewState::move(const std::string& key, const std::string& sibling) {
-  const auto row = tree().find(key);
-  const auto other = tree().find(sibling);
-  if (!row || !other || *row == *other || tree().row(*row).parent != tree().row(*other).parent) return;
-  const std::optional<RowIndex> parent = tree().row(*row).parent;
-  std::vector<std::string> keys;
-  for (const RowIndex index : siblings_in_order(tree(), parent, arrangement_)) keys.push_back(tree().row(index).key);
-  const auto from = std::find(keys.begin(), keys.end(), key);
-  const auto to = std::find(keys.begin(), keys.end(), sibling);
-  if (from < to)
-    std::rotate(from, from + 1, to + 1);
-  else
-    std::rotate(to, from, from + 1);
-  RowArrangement arrangement = arrangement_;
-  arrangement.order[parent ? tree().row(*parent).key : std::string()] = std::move(keys);
-  edit_rows(tr("Move the row"), std::move(arrangement));
-}
-
-void ViewState::order(const std::string& key, RowMeasure by) {
-  const auto row = tree().find(key);
-  const TimeRange range = selected_range().value_or(range_).intersected(trace().extent());
-  if (!row || range.empty()) return;
-  const std::optional<RowIndex> parent = tree().row(*row).parent;
-  std::vector<const Level*> levels;
-  for (const RowIndex sibling : siblings_in_order(tree(), parent, arrangement_)) levels.push_back(&tree().row(sibling).all);
-  if (by != RowMeasure::kWaiting && !content_->is_on_demand()) (void)content_->contents().contents(levels);
-  std::vector<std::pair<double, std::string>> measured;
-  bool all_known = true;
-  for (const RowIndex index : siblings_in_order(tree(), parent, arrangement_)) {
-    const Row& sibling = tree().row(index);
-    double value = 0;
-    if (by == RowMeasure::kWaiting) {
-      value = waiting_share(sibling, range);
-    } else if (!sibling.all.empty()) {
-      const std::optional<Picture::RowSum> sum = row_sum(sibling, range);
-      all_known = all_known && sum.has_value();
-      value = sum ? static_cast<double>(sum->busy) : 0;
-    }
-    measured.emplace_back(value, sibling.key);
-  }
-  if (!all_known) return;
-  std::stable_sort(measured.begin(), measured.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  RowArrangement arrangement = arrangement_;
-  std::vector<std::string>& keys = arrangement.order[parent ? tree().row(*parent).key : std::string()];
-  keys.clear();
-  for (auto& [value, each] : measured) keys.push_back(std::move(each));
-  edit_rows(tr("Order the rows"), std::move(arrangement));
-}
-
-void ViewState::set_sides(TraceSides sides) {
-  if (trace().parts().empty()) return;
-  RowArrangement arrangement = arrangement_;
-  arrangement.sides = sides;
-  edit_rows(sides == TraceSides::kInterleaved ? tr("Interleave the rows of A and B") : tr("Show the rows of B below those of A"), std::move(arrangement));
-}
-
-void ViewState::arrange(RowArrangement arrangement) {
-  if (arrangement == arrangement_) return;
-  const std::optional<Anchor> before = anchor();
-  arrangement_ = std::move(arrangement);
-  lay_out();
-  return_to(before);
-}
-
-std::optional<ViewState::Anchor> ViewState::anchor(std::optional<RowIndex> preferred) const {
-  const auto of = [&](const PlacedRow& placed) { return Anchor{tree().row(placed.row).key, placed.top - scroll_ - layout_.pinned_height()}; };
-  const auto in_sight = [&](const PlacedRow* placed) {
-    return placed != nullptr && !placed->is_pinned() && placed->top - scroll_ >= layout_.pinned_height() && placed->top - scroll_ < canvas_height_;
-  };
-  std::vector<RowIndex> about;
-  if (preferred) about.push_back(*preferred);
-  if (const auto row = tree().find(current_row_)) about.push_back(*row);
-  if (const auto place = selected().valid() ? tree().place_of(selected().lane) : std::nullopt) about.push_back(place->row);
-  for (const RowIndex row : about)
-    if (const PlacedRow* placed = layout_.nearest_shown(row); in_sight(placed)) return of(*placed);
-  if (scroll_ == 0) return std::nullopt;
-  const auto first = std::find_if(layout_.rows().begin(), layout_.rows().end(), [&](const PlacedRow& placed) { return in_sight(&placed); });
-  return first == layout_.rows().end() ? std::nullopt : std::optional(of(*first));
-}
-
-void ViewState::return_to(const std::optional<Anchor>& anchor) {
-  const auto row = anchor ? tree().find(anchor->row) : std::nullopt;
-  const PlacedRow* placed = row ? layout_.nearest_shown(*row) : nullptr;
-  if (placed != nullptr && !placed->is_pinned()) set_scroll(placed->top - layout_.pinned_height() - anchor->below_pinned);
-}
-
-std::size_t ViewState::hidden_count() const {
-  return static_cast<std::size_t>(
-      std::count_if(arrangement_.hidden.begin(), arrangement_.hidden.end(), [this](const std::string& key) { return tree().find(key).has_value(); }));
-}
-
-void ViewState::set_current_row(std::string key) {
-  if (key == current_row_) return;
-  current_row_ = std::move(key);
-  emit currentRowChanged();
-}
-
-// Without a filter again, rows stand where they stood, unless another row was chosen meanwhile: that one is in sight.
-void ViewState::set_filter(std::string filter) {
-  if (filter == filter_) return;
-  if (filter_.empty()) before_filter_ = {scroll_, current_row_};
-  filter_ = std::move(filter);
-  lay_out();
-  if (!filter_.empty()) return;
-  set_scroll(before_filter_.scroll);
-  if (current_row_ == before_filter_.current_row) return;
-  if (const auto row = tree().find(current_row_)) scroll_to(*row);
 }
 
 void ViewState::correlate() {
@@ -624,12 +493,12 @@ void ViewState::correlate() {
   correlated_rows_.erase(std::unique(correlated_rows_.begin(), correlated_rows_.end()), correlated_rows_.end());
 }
 
-std::vector<EventRef> ViewState::correlated_in_range(std::size_t most) const {
+std::vector<EventRef> ViewState::correlatedInRange(std::size_t most) const {
   const bool all = correlated_.size() <= most;  // then they may be in any order
   const auto first_inside =
       all ? correlated_.begin()
           : std::partition_point(correlated_.begin(), correlated_.end(), [this](EventRef event) { return trace().event(event).start < range_.begin; });
-  constexpr std::ptrdiff_t kStillRunning = 64;  // that may have begun before the range
+  constexpr std::ptrdiff_t kStillRunning = 64;  // events that may have started before the range
   std::vector<EventRef> found;
   for (auto each = first_inside - std::min(kStillRunning, first_inside - correlated_.begin()); each != correlated_.end(); ++each) {
     const Event event = trace().event(*each);
@@ -641,8 +510,8 @@ std::vector<EventRef> ViewState::correlated_in_range(std::size_t most) const {
 
 void ViewState::reveal(EventRef event) {
   if (!event.valid()) return;
-  set_follow(FollowLive::kNo);
-  if (const auto place = tree().place_of(event.lane)) scroll_to(place->row);
+  setFollow(FollowLive::kNo);
+  if (const auto place = tree().place_of(event.lane)) scrollTo(place->row);
   const Event found = trace().event(event);
   const bool in_sight = found.start < range_.end && std::max(found.end(), found.start + 1) > range_.begin;
   if (!in_sight) navigate(panned(range_, found.start + found.duration / 2 - (range_.begin + range_.length() / 2)));
@@ -655,27 +524,48 @@ void ViewState::hover(EventRef event, std::optional<Nanoseconds> time) {
   if (other_time) emit hoveredTimeChanged();
 }
 
-void ViewState::set_highlighted(std::string text) {
-  if (text == matches_.text()) return;
-  matches_ = EventMatches(trace_pointer(), std::move(text));
-  emit highlightChanged();
+void ViewState::setHighlighted(std::string text) {
+  if (text == highlighted_) return;
+  highlighted_ = std::move(text);
+  match();
 }
 
-void ViewState::set_path(std::vector<EventRef> path) {
+// Lanes that are searched while they are painted would be waited for.
+void ViewState::match() {
+  constexpr std::uint64_t kSearchedAtOnce = 200'000;  // events: a millisecond or two
+  stop_matching_.request_stop();
+  stop_matching_ = {};
+  EventMatches matches(tracePointer(), highlighted_);
+  if (matches.events_to_search() <= kSearchedAtOnce) {
+    matches_ = std::move(matches);
+    return emit highlightChanged();
+  }
+  matching_thread_.start([this, stop = stop_matching_.get_token(), found = std::make_shared<EventMatches>(std::move(matches))] {
+    within_memory([&] { found->search_lanes(stop); });
+    deliver_surely(this, [this, stop, found] {
+      if (stop.stop_requested()) return;
+      matches_ = std::move(*found);
+      matches_.grow(tracePointer());
+      emit highlightChanged();
+    });
+  });
+}
+
+void ViewState::setPath(std::vector<EventRef> path) {
   if (path == path_) return;
   path_ = std::move(path);
   emit selectionChanged();
 }
 
-void ViewState::set_markers(std::vector<TimelineView::Marker> markers) {
+void ViewState::setMarkers(std::vector<TimelineView::Marker> markers) {
   if (markers == markers_) return;
   markers_ = std::move(markers);
   emit markersChanged();
 }
 
-void ViewState::set_marker_files(std::vector<TimelineView::MarkerFile> files) {
+void ViewState::setMarkerFiles(std::vector<TimelineView::MarkerFile> files) {
   marker_files_ = std::move(files);
-  set_markers(placed(markers_));
+  setMarkers(placed(markers_));
 }
 
 std::vector<TimelineView::Marker> ViewState::placed(std::vector<TimelineView::Marker> markers) const {

@@ -1,4 +1,4 @@
-// Work of many independent parts on all cores.
+// Runs many independent parts of work on all cores.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,13 @@
 
 namespace lanescope::timeline {
 
-// Calls part(0) to part(count - 1), each once, in any order, some of them at the same time, and returns when all have ended. The calling
-// thread works too; others wait for work without using the processor. Where another call is under way, the caller does all of it itself.
-// Where one throws, no further part begins, and the first that did is thrown here. Any thread.
-void parallel_for(std::size_t count, const std::function<void(std::size_t)>& part);
+// Calls part(0) to part(count - 1), each once, in any order, several at the same time, and returns when all have ended. The calling thread works, too; waiting
+// threads do not use the processor. If another call is in progress, the caller does all parts itself. If a part throws, no further part starts, and the first
+// exception is thrown here. Threads: any. Worker threads are kept for the next call: this function is for work that is done many times a second, while
+// parallel_for() (model/trace/workers) starts threads for each call.
+void work_in_parts(std::size_t count, const std::function<void(std::size_t)>& part);
 
-// Calls work(), in which parallel_for() does all parts on this thread: for what is not waited for, so that painting has the other cores.
+// Calls work(); work_in_parts() within it does all parts on this thread. For work that nobody waits for, so that painting has the other cores.
 void on_this_thread_alone(const std::function<void()>& work);
 
 }  // namespace lanescope::timeline

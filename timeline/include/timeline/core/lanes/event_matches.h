@@ -1,11 +1,12 @@
-// The events whose names contain a text, and the samples and backtraces with a function of such a name in their chains: what a search
-// highlights and walks through.
+// The events whose names contain a text, and the samples and backtraces whose chains have a function with such a name: the results that a search highlights and
+// steps through.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -14,27 +15,31 @@
 
 namespace lanescope::timeline {
 
-// Of one trace; lanes are searched when first asked for. One thread at a time.
+// For one trace; lanes are searched on demand. Threads: one at a time.
 class EventMatches {
  public:
   EventMatches() = default;
-  // Without regard to case; "" matches nothing. O(names).
+  // Ignores case; "" matches nothing. O(names).
   EventMatches(std::shared_ptr<const Trace> trace, std::string text);
-  // The same recording has grown. What is asked for again costs the events that came since.
+  // Continues with a later state of the same recording. Repeated queries cost only the events that were added.
   void grow(std::shared_ptr<const Trace> trace);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] bool matches(NameId name) const noexcept { return name < matching_.size() && matching_[name] != 0; }
-  // Whether a lane's events are in memory, so that in_lane() need not wait for the disk.
+  // True if the events of the lane are in memory, so that in_lane() does not wait for the disk.
   [[nodiscard]] bool is_at_hand(LaneId lane) const noexcept { return trace_->lane(lane).holds_segments(); }
+  // How many events in_lane() would look at for lanes that are at hand and were not searched yet. O(lanes).
+  [[nodiscard]] std::uint64_t events_to_search() const;
+  // Searches these lanes, until asked to stop.
+  void search_lanes(const std::stop_token& stop);
   // First call for a lane: O(its events). The reference stays valid until grow().
   const LaneSubset& in_lane(LaneId lane);
-  // Of all lanes. O(events) where they were not asked for before.
+  // Of all lanes. O(events) for lanes that were not searched before.
   [[nodiscard]] std::uint64_t count();
 
   enum class Direction { kNext, kPrevious };
-  // The match after or before an event, by start; beyond the last one the first, and the other way round. `from`, where not valid: the
-  // nearest to `time`. None where nothing matches. O(lanes · log n) once all lanes were asked for.
+  // The match after or before an event, by start; after the last match comes the first, and the reverse. If `from` is not valid: the match nearest to `time`.
+  // Nothing if nothing matches. O(lanes · log n) once all lanes were searched.
   [[nodiscard]] std::optional<EventRef> find(EventRef from, Nanoseconds time, Direction direction);
 
  private:

@@ -1,4 +1,4 @@
-// Everything that is known of an event, in words: what tooltips and the details panel show, and what is copied from them.
+// All facts about an event as text, for tooltips, the details panel, and copies of them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace lanescope::timeline {
 
-// A line of a source file, as the recording has it.
+// A line of a source file, as recorded.
 struct SourcePlace {
   std::string file;
   std::uint32_t line = 0;  // 0: not known
@@ -24,33 +24,34 @@ struct Property {
   Property(std::string_view words, Message text) : label(words), value(std::move(text)) {}
   Property(std::string_view words, const char* text) : label(words), value(text) {}
 
-  std::string label;                                 // "Grid": words of ours
+  std::string label;                                 // "Grid": words of Lanescope
   Message value;                                     // "<<<128, 1, 1>>>"
-  std::optional<SourcePlace> source = std::nullopt;  // of a call of a chain, where it is known
-  EventRef event = {};                               // which the value names; not valid where it names none
+  std::optional<SourcePlace> source = std::nullopt;  // of a call in a chain, if known
+  EventRef event = {};                               // the event that the value names; not valid if it names none
 };
 
-enum class Length { kBrief, kWhole };  // kBrief: of a long call chain, what fits into a tooltip
+enum class Length { kBrief, kWhole };  // kBrief: only as much of a long call chain as fits into a tooltip
 
-// The first property is the name. What is not known is left out. Requires: the event is in the trace. O(lanes · log n): it looks up the
-// call that launched the work, and the NVTX ranges around that call.
+// The first property is the name. Unknown facts are left out. Requires: the event is in the trace. O(lanes · log n): it looks up the call that launched the
+// work, and the NVTX ranges around that call.
 [[nodiscard]] std::vector<Property> describe_event(const Trace& trace, EventRef event, Length length = Length::kWhole);
+// The same for an event that is open at this time: since when and for how long, instead of an end.
+[[nodiscard]] std::vector<Property> describe_open_event(const Trace& trace, EventRef event, Nanoseconds now, Length length = Length::kWhole);
 
 // "label<tab>value" lines.
 [[nodiscard]] std::string as_text(const std::vector<Property>& properties);
 
-// What the event is called: its name, or what stands for a nameless one ("[CUDA memcpy Host-to-Device]").
+// The name of the event, or a description of a nameless one ("[CUDA memcpy Host-to-Device]").
 [[nodiscard]] std::string event_title(const Trace& trace, EventRef event);
-// The same as it is shown: states of threads are words of ours.
+// The same for display: states of threads are words of Lanescope, which can be translated.
 [[nodiscard]] Message event_words(const Trace& trace, EventRef event);
 
-// What is written on it, shorter: a kernel without namespaces and parameters, "HtoD", what called of a backtrace. Stays valid as long as the trace.
+// The text that is painted on the event, shorter: a kernel without namespaces and parameters, "HtoD", the caller of a backtrace. Valid as long as the trace.
 [[nodiscard]] std::string_view event_label(const Trace& trace, TrackKind kind, const Event& event) noexcept;
 
-// "void ns::f<ns::g(int)>(int*, int)" -> "f<g>": without what is returned and taken, and without namespaces. What tells one template from
-// another stays.
+// "void ns::f<ns::g(int)>(int*, int)" -> "f<g>": without return type, parameters and namespaces. Template arguments stay.
 [[nodiscard]] std::string compact_kernel_name(std::string_view name);
-// The same of several, each of which stands once: with its namespaces, and then its parameters, where others have that name. O(bytes · log n).
+// The same for several distinct names: a name keeps its namespaces, and then also its parameters, if others would have the same result. O(bytes · log n).
 [[nodiscard]] std::vector<std::string> distinct_kernel_names(std::span<const std::string_view> names);
 
 }  // namespace lanescope::timeline
