@@ -1,11 +1,15 @@
-// The ways into the agent. Each may be taken in any order, on any thread, more than once.
+// The entry points of the agent. Each may be called in any order, on any thread, more than once.
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 
 #include "agent/attach/attachment.h"
 #include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
 #include "agent/channel/thread_writer.h"
+#include "agent/channel/unfinished.h"
+#include "agent/core/loader/new_files.h"
 #include "agent/nvtx/included_range.h"
 #include "agent/nvtx/injection.h"
 #include "agent/nvtx/orphans.h"
@@ -34,21 +38,34 @@ void tell_of_orphans(std::size_t count) {
   report(Component::kNvtx, ComponentState::kFailed, Severity::kWarning, {text, static_cast<std::size_t>(length)});
 }
 
+constinit std::atomic<bool> is_prepared{false};
+constexpr void (*kFilledInByLoader)() = record_cuda_late;  // the loader makes its page read-only once everything is filled in
+
+// False in a child that was forked while another thread's loader was working on the agent: there the agent counts as loaded, but stays unfinished. This check
+// needs no address that the loader fills in.
+bool is_filled_in() noexcept {
+  if (is_prepared.load(std::memory_order_relaxed) || !lanescope::agent::is_writable(reinterpret_cast<std::uintptr_t>(&kFilledInByLoader))) return true;
+  static constinit std::atomic<bool> is_told{false};
+  if (!is_told.exchange(true, std::memory_order_relaxed)) lanescope::agent::leave_word_of_unfinished();
+  return false;
+}
+
 }  // namespace
 
-// What takes memory, or reads what the program may change, is done while the agent is loaded: later, the program may be within its own
-// allocation.
+// Work that takes memory, or reads what the program may change, is done while the agent is loaded: later, the program may be inside its own allocator.
 __attribute__((constructor)) static void prepare() {
+  lanescope::agent::nvtx::note_loading();
   lanescope::agent::read_environment();
   lanescope::agent::follow_membership();
   lanescope::agent::ThreadWriter::prepare();
   lanescope::agent::attach::set_nvtx_up_before_forks();
-  lanescope::agent::nvtx::note_loading();
   lanescope::agent::nvtx::read_included_range();
+  is_prepared.store(true, std::memory_order_relaxed);
 }
 
-// libcuda, from within cuInit, for CUDA_INJECTION64_PATH. An agent that can't record does not keep CUDA from working.
+// Called by libcuda within cuInit, because of CUDA_INJECTION64_PATH. An agent that can't record does not keep CUDA from working.
 LANESCOPE_EXPORT int InitializeInjection() {
+  if (!is_filled_in()) return 1;
   lanescope::agent::attach::wait_for_sessions(record_cuda_late);
 #if LANESCOPE_HAVE_CUPTI
   lanescope::agent::cupti::inject(lanescope::agent::cupti::Arrival::kWithDriver);
@@ -56,11 +73,10 @@ LANESCOPE_EXPORT int InitializeInjection() {
   return 1;
 }
 
-// NVTX 3, from within the first NVTX call of each library that embeds it, for NVTX_INJECTION64_PATH.
-LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
+static int inject_nvtx(NvtxGetExportTableFunc_t get_export_table, lanescope::agent::nvtx::AgentCall call) {
   using namespace lanescope::agent::nvtx;
   const Setup setup(get_export_table);
-  Orphans orphans(get_export_table, setup, {__builtin_frame_address(0), __builtin_return_address(0)});
+  Orphans orphans(get_export_table, setup, call);
   std::size_t freed = orphans.free_from_loading();
   lanescope::agent::attach::wait_for_sessions(record_cuda_late);
   const Injection injection = install(get_export_table);
@@ -71,23 +87,30 @@ LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_expor
   return 1;
 }
 
-// NVTX 1 and 2 (libnvToolsExt.so.1), once for the process.
+// Called by NVTX 3 within the first NVTX call of each library that embeds it, because of NVTX_INJECTION64_PATH.
+LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
+  if (!is_filled_in()) return 0;
+  return inject_nvtx(get_export_table, {__builtin_frame_address(0), __builtin_return_address(0)});
+}
+
+// Called by NVTX 1 and 2 (libnvToolsExt.so.1), once per process.
 LANESCOPE_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export_table) { return InitializeInjectionNvtx2(get_export_table); }
 
-// The same, from within the first call of an extension of NVTX.
+// The same, within the first call of an extension of NVTX.
 LANESCOPE_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
+  if (!is_filled_in()) return 0;
   using namespace lanescope::agent::nvtx;
   const Setup setup(module);
   lanescope::agent::attach::wait_for_sessions(record_cuda_late);
   return install_extension(module) == Injection::kInstalled ? 1 : 0;
 }
 
-// What stands before MPI's functions (mpi/range.cpp) has one sentence for the user.
+// The library that stands before MPI's functions (mpi/range.cpp) has one sentence for the user.
 LANESCOPE_EXPORT void lanescope_agent_tell(const char* sentence) {
   using namespace lanescope::agent;
   report(Component::kNvtx, ComponentState::kVersionMismatch, Severity::kWarning, sentence);
 }
 
-// The injector, in a process that runs already; or that process itself, which then waits until it is recorded.
+// Called by the injector, in a process that runs already, or by that process itself, which then waits until it is recorded.
 LANESCOPE_EXPORT int lanescope_agent_attach(const char* address) { return lanescope::agent::attach::attach(address, record_cuda_late); }
 LANESCOPE_EXPORT int lanescope_agent_await(int milliseconds) { return lanescope::agent::attach::await_attached(milliseconds); }

@@ -6,18 +6,18 @@
 #include "code/code_names.h"
 #include "code/modules.h"
 #include "collector/python/sampler.h"
+#include "model/file/last_path_part.h"
 #include "observation/process_encoder.h"
 #include "observation/python_locations.h"
 
 namespace lanescope::cpu {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks(100);  // at what the process has mapped
+constexpr std::chrono::milliseconds kBetweenLooks(100);  // between readings of the process's mappings
 
 bool is_of_recorder(const Module* module) {
   if (module == nullptr) return false;
-  const std::string_view path = module->path;
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = last_path_part(module->path);
   return name.starts_with("liblanescope-") || name.starts_with("libcupti");
 }
 
@@ -49,14 +49,14 @@ struct Backtraces::State {
   std::uint32_t location_of(std::uint64_t address) {
     constexpr std::size_t kMaximumKnown = 500'000;
     if (locations.size() > kMaximumKnown) locations.clear();
-    // A return address may be that of the next function: the call stands before it.
+    // A return address may be the start of the next function; the call is before it.
     const auto [found, inserted] = locations.try_emplace(address, 0);
     if (inserted) {
       const Place place = place_of(address - 1);
       found->second = is_of_recorder(place.module) ? 0 : encoder.location(place);
       if (place.module == nullptr) {
         const std::uint32_t location = found->second;
-        locations.erase(found);  // to be looked up again
+        locations.erase(found);  // will be looked up again
         return location;
       }
     }
@@ -67,12 +67,12 @@ struct Backtraces::State {
   std::shared_ptr<CodeLibrary> code;
   std::shared_ptr<const python::Sampler> python;
   PythonLocations python_locations;
-  std::vector<python::NativeCall> chain;  // of the call at hand, innermost first
+  std::vector<python::NativeCall> chain;  // of the current call, innermost first
   AddressSpace space;
   std::chrono::steady_clock::time_point next_look;
-  std::unordered_map<std::uint64_t, std::uint32_t> locations;  // by address; 0 for the recorder's own
+  std::unordered_map<std::uint64_t, std::uint32_t> locations;  // by address; 0 for code of the recorder itself
   ProcessEncoder encoder;
-  std::size_t named = 0;  // of the encoder's unnamed code
+  std::size_t named = 0;  // number of the encoder's unnamed places that a search was begun for
 };
 
 Backtraces::Backtraces(pid_t process, EmitChunk emit, std::shared_ptr<CodeLibrary> code, std::shared_ptr<const python::Sampler> python)

@@ -24,9 +24,9 @@ namespace {
 
 using channel::FileDescriptor;
 
-constexpr std::chrono::milliseconds kUnwatchedPeriod{20};  // between looks at a buffer that does not wake us
-constexpr std::chrono::milliseconds kCountersPeriod{50};   // ... and for whether counters are to be read
-constexpr std::chrono::milliseconds kProgramsPeriod{20};   // ... and for new programs, whose Python stacks are to be read from then on
+constexpr std::chrono::milliseconds kUnwatchedPeriod{20};  // between looks at a buffer that can't wake us
+constexpr std::chrono::milliseconds kCountersPeriod{50};   // ... and between checks whether counters must be read
+constexpr std::chrono::milliseconds kProgramsPeriod{20};   // ... and between looks for new programs, whose Python stacks are then read
 
 proto::Diagnostic diagnostic(proto::Severity severity, proto::ComponentState state, const std::string& text) {
   proto::Diagnostic note;
@@ -44,7 +44,7 @@ std::string refusal(const Access& access) {
   return text;
 }
 
-// Whether this user may record it of its own threads.
+// True if this user may record it for its own threads.
 bool can_be_traced(const TracedPoint& point) {
   EventPlan plan;
   plan.inheritance = Inheritance::kThreadAlone;
@@ -52,7 +52,7 @@ bool can_be_traced(const TracedPoint& point) {
   return open_event(attributes(point.kind, plan, point.tracepoint.number), 0, -1).valid();
 }
 
-// The tracepoints that can be had, and notes about the others. Fails where the kernel has none of that name.
+// The available tracepoints; `notes` gets a note about each other one. Fails if the kernel has no tracepoint of that name.
 Result<TracedPoints> traced_points(const CpuSettings& settings, std::vector<proto::Diagnostic>& notes) {
   constexpr const char* kForbidden = "The kernel does not permit it. Change it: sudo sysctl kernel.perf_event_paranoid=-1";
   TracedPoints points;
@@ -84,7 +84,7 @@ Result<TracedPoints> traced_points(const CpuSettings& settings, std::vector<prot
   return points;
 }
 
-// Settings that can be fulfilled, and notes about those that can't.
+// The settings that can be fulfilled; `notes` gets notes about the others.
 Result<CpuSettings> fulfillable(CpuSettings settings, const Access& access, std::vector<proto::Diagnostic>& notes) {
   if (!access.own_processes) return Error{refusal(access)};
   if (settings.system_wide() && !access.system_wide) {
@@ -132,7 +132,7 @@ class Recorder::Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  Observation& observation() noexcept { return observation_; }  // before start(), but for python()
+  Observation& observation() noexcept { return observation_; }  // before start(), except for python()
   Outbox& outbox() noexcept { return outbox_; }
   // Before start().
   void count_events(const CpuSettings& settings, std::span<const pid_t> threads, Begin begin, const Access& access, std::vector<proto::Diagnostic>& notes) {
@@ -147,7 +147,7 @@ class Recorder::Worker {
     thread_ = std::thread([this] { loop(); });
   }
 
-  // Has this done by the recorder's thread.
+  // Runs `what` on the recorder's thread.
   std::future<void> tell(std::function<void()> what) {
     std::packaged_task<void()> task(std::move(what));
     std::future<void> done = task.get_future();
@@ -182,7 +182,7 @@ class Recorder::Worker {
   void wait() {
     sources_.assign(1, {wake_.get(), POLLIN, 0});
     for (const int descriptor : observation_.descriptors()) sources_.push_back({descriptor, POLLIN, 0});
-    // A buffer whose threads have all ended hangs up, and would wake us all the time.
+    // A buffer whose threads have all ended reports POLLHUP, and would wake us all the time.
     for (pollfd& source : sources_)
       if (hung_up_.contains(source.fd)) source.fd = -1;
     std::chrono::milliseconds limit = hung_up_.empty() ? flush_interval_ : std::min(flush_interval_, kUnwatchedPeriod);
@@ -237,7 +237,7 @@ Result<std::unique_ptr<Recorder>> Recorder::launch(pid_t waiting, const CpuSetti
   worker->observation().begin_with_waiting(waiting);
   if (settings->system_wide()) {
     for (const pid_t other : attach::process_numbers()) worker->observation().begin_with_others(other);
-    if (start == Start::kAtOnce) worker->observation().set_recording(true);
+    if (start == Start::kAtOnce) worker->observation().begin_part();
   }
   worker->start();
   return std::unique_ptr<Recorder>(new Recorder(std::move(worker)));
@@ -261,13 +261,13 @@ Result<std::unique_ptr<Recorder>> Recorder::attach(pid_t running, const CpuSetti
   worker->count_events(*settings, threads, Begin::kWhenTold, access, notes);
   for (proto::Diagnostic& note : notes) worker->outbox().put(std::move(note));
   worker->observation().begin_with_running(running, settings->system_wide() ? attach::process_numbers() : family);
-  if (start == Start::kAtOnce) worker->observation().set_recording(true);
+  if (start == Start::kAtOnce) worker->observation().begin_part();
   worker->start();
   return std::unique_ptr<Recorder>(new Recorder(std::move(worker)));
 }
 
-void Recorder::set_recording(bool recording) {
-  worker_->tell([this, recording] { worker_->observation().set_recording(recording); }).wait();
+void Recorder::begin_part() {
+  worker_->tell([this] { worker_->observation().begin_part(); }).wait();
 }
 
 std::shared_ptr<const python::Sampler> Recorder::python() const { return worker_->observation().python(); }

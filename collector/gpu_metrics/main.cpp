@@ -1,8 +1,8 @@
 // lanescope-gpu-metrics: samples the metrics of this machine's GPUs and writes them as frames to its standard output.
 //
-// A process of its own, because the performance monitors need rights that nothing else of a recording does (it can be given them with
-// setcap, or be run with sudo), and because it loads the driver's libraries, which a session should not have in it. Its standard input is
-// the session's hand: an "f" asks for everything up to now, a "p" lets the sampling rest and an "r" lets it go on; an empty frame follows
+// It is a process of its own for two reasons: the performance monitors need rights that the rest of a recording does not (given with setcap or sudo),
+// and it loads the driver's libraries, which a session should not load. The session controls it through its standard input: "f" asks for everything
+// up to now, "p" pauses the sampling and "r" resumes it. An empty frame answers each. The end of input ends the sampling.
 // each. The end of input ends the sampling.
 #include <poll.h>
 #include <sys/auxv.h>
@@ -27,8 +27,8 @@ using namespace lanescope::gpu_metrics;
 constexpr std::uint64_t kLowestFrequency = 10;
 constexpr std::uint64_t kHighestFrequency = 200'000;
 
-// A program with rights of its own (setcap) must not let the user's environment choose what code it loads, and libcuda would load what some
-// variables name. Without such rights, tools that wait for CUDA programs have no business here either.
+// A program with rights of its own (setcap) must not let the user's environment choose what code it loads, and some variables name libraries that
+// libcuda would load. Injection variables are removed even without such rights, because tools for CUDA programs must not enter this process.
 void forget_environment() {
   for (const char* injection : {"CUDA_INJECTION64_PATH", "CUDA_INJECTION32_PATH", "NVTX_INJECTION64_PATH"}) unsetenv(injection);
   if (getauxval(AT_SECURE) == 0) return;
@@ -53,7 +53,8 @@ void follow_session(Sampling& sampling) {
     if (count == 0 || (count < 0 && errno != EINTR)) return;
     for (ssize_t i = 0; i < count; ++i) {
       if (commands[i] == 'f') sampling.hand_over();
-      if (commands[i] == 'p' || commands[i] == 'r') sampling.set_resting(commands[i] == 'p');
+      if (commands[i] == 'p') sampling.rest();
+      if (commands[i] == 'r') sampling.go_on();
     }
   }
 }
@@ -78,7 +79,7 @@ int main(int count, char** arguments) {
   app.add_option("--devices", devices, "all, cuda-visible, or numbers as nvidia-smi has them");
   app.add_option("--set", set, "Name of a set of metrics, or a file that names one a line");
   app.add_option("--frequency", frequency, "Samples a second")->check(CLI::Range(kLowestFrequency, kHighestFrequency));
-  // To find out what the sampling costs.
+  // Options for measuring what the sampling costs.
   app.add_option("--look-every", look_every, "Milliseconds between looks at what the hardware has counted; 0: as fits the frequency")
       ->check(CLI::Range(0, 60'000));
   app.add_option("--nvml-every", nvml_every, "Milliseconds between readings of NVML; 0: none")->check(CLI::Range(0, 60'000));
@@ -101,7 +102,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGINT, SIG_IGN);  // Ctrl+C is for the session, which ends this process by closing its input
+  std::signal(SIGINT, SIG_IGN);  // Ctrl+C is handled by the session, which ends this process by closing its input
   if (checks) {
     for (const std::string& sentence : check(*choice, *wishes, frequency)) std::printf("%s\n", sentence.c_str());
     return 0;
@@ -114,7 +115,7 @@ int main(int count, char** arguments) {
   if (by_cupti) effort.fetching = Effort::Fetching::kByCupti;
   const auto account = accounts ? SamplingRequest::Account::kStandardError : SamplingRequest::Account::kNone;
   Sampling sampling({*choice, *wishes, frequency, effort, account}, output);
-  output.acknowledge();  // it samples now, or has said why not
+  output.acknowledge();  // it now samples, or has reported why it can't
   follow_session(sampling);
   return 0;
 }

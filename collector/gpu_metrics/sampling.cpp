@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// libcupti with the functions for sampling; the process keeps it.
+// Loads libcupti with the functions for sampling; the process keeps it.
 const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
   agent::cupti::DamagedFile damaged;
   void* library = agent::cupti::open_library(driver_version / 1000, damaged);
@@ -51,7 +51,7 @@ const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
   return &*functions;
 }
 
-// What fetches samples: the library below CUPTI where it can.
+// The library that fetches samples: the one below CUPTI if it can be used.
 PmLibraries libraries_for(const CuptiFunctions& cupti, const Effort& effort) {
   static std::string why_not;
   static std::optional<nvperf::Functions> below;
@@ -75,10 +75,10 @@ std::string account_text(const PmSampler& sampler) {
          std::to_string(account.most_unread >> 20) + "), " + std::to_string(account.overflows) + " overflows.";
 }
 
-// How often a driver may be asked while programs compute on all processors: the readings take two hundredths of one at most.
+// Limits how often a driver is asked while programs compute on all processors: the readings take at most two hundredths of a processor.
 class Moderation {
  public:
-  // Whether it is too early to ask again.
+  // True if it is too early to ask again.
   [[nodiscard]] bool rests() {
     const std::int64_t now = channel::monotonic_now();
     if (all_processors_are_busy()) busy_until_ = now + kMemory;
@@ -89,7 +89,7 @@ class Moderation {
   void has_read() { rests_until_ = channel::monotonic_now() + (processor_time() - began_) * kShare; }
 
  private:
-  static constexpr std::int64_t kMemory = 1'000'000'000;  // ns for which a machine that was busy is taken to be
+  static constexpr std::int64_t kMemory = 1'000'000'000;  // ns; a machine that was busy is assumed to stay busy for this time
   static constexpr std::int64_t kShare = 50;
 
   static bool all_processors_are_busy() {
@@ -98,7 +98,7 @@ class Moderation {
     if (file < 0) return false;
     const ssize_t size = read(file, text, sizeof(text) - 1);
     close(file);
-    int running = 0;  // this thread among them
+    int running = 0;  // includes this thread
     return size > 0 && std::sscanf(text, "%*s %*s %*s %d/", &running) == 1 && running > sysconf(_SC_NPROCESSORS_ONLN);
   }
 
@@ -132,7 +132,7 @@ std::string no_driver(const Driver& driver) { return "GPU metrics can't be sampl
 }  // namespace
 
 Sampling::Sampling(const SamplingRequest& request, FrameOutput& output) : output_(output) {
-  if (request.effort.niceness != 0) setpriority(PRIO_PROCESS, 0, request.effort.niceness);  // threads that come to be have it, too
+  if (request.effort.niceness != 0) setpriority(PRIO_PROCESS, 0, request.effort.niceness);  // threads that are started later inherit it
   const Driver driver = open_driver(request.devices);
   if (!driver.answers) {
     output.diagnose(proto::SEVERITY_WARNING, proto::STATE_NO_DRIVER, no_driver(driver));
@@ -140,14 +140,14 @@ Sampling::Sampling(const SamplingRequest& request, FrameOutput& output) : output
     output.diagnose(proto::SEVERITY_WARNING, proto::STATE_FAILED, "GPU metrics can't be sampled: none of the chosen GPUs is there.");
   } else {
     output.write(proto::FRAME_RESOURCES, described(driver.gpus));
-    // In the order in which they are shown.
+    // In the order in which their counters are shown.
     const std::vector<GpuDevice> without_monitors = start_monitors(driver, request);
     start_nvml(driver, request.effort.nvml_every, without_monitors);
     watch_ = std::make_unique<Watch>(workers_);
   }
 }
 
-// What NVML says of one GPU.
+// The samplers of one GPU that use NVML.
 struct Sampling::Nvml {
   std::unique_ptr<NvmlSampler> board;
   std::unique_ptr<GpmSampler> in_place_of_monitors;
@@ -173,7 +173,7 @@ void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period
     }
   };
   const auto pace = std::make_shared<Moderation>();
-  // On a share like any other: the driver holds locks meanwhile, for which the program may wait.
+  // It has a usual share of the processor, because the driver holds locks during a reading, and the program may wait for these.
   workers_.push_back(std::make_unique<Worker>(Worker::Job{period,
                                                           [this, samplers, pace](Due) {
                                                             if (rests_.load(std::memory_order_relaxed) || pace->rests()) return Round::kDone;
@@ -192,7 +192,7 @@ void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period
 std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const SamplingRequest& request) {
   const auto refused = [this](const Refusal& refusal) { output_.diagnose(proto::SEVERITY_WARNING, refusal.state, refusal.text); };
   Refusal refusal;
-  if (request.wishes.empty()) return driver.gpus;  // what NVML says is enough
+  if (request.wishes.empty()) return driver.gpus;  // NVML's values are enough
   const CuptiFunctions* cupti = load_cupti(driver.version, refusal);
   if (cupti == nullptr) {
     refused(refusal);
@@ -222,7 +222,7 @@ std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const Samp
       const bool is_watched = returns || sampler->keeps_its_time();
       return sampler->collect(due == Due::kNo && !is_watched ? Due::kUrgent : due);
     };
-    job.flush = [] {};  // values are written as they are known
+    job.flush = [] {};  // values are written as soon as they are known
     job.hand_over = [sampler] { sampler->finish(); };
     if (returns) job.patience = [sampler] { return sampler->patience(); };
     workers_.push_back(std::make_unique<Worker>(std::move(job)));
@@ -244,8 +244,13 @@ void Sampling::hand_over() {
   output_.acknowledge();
 }
 
-void Sampling::set_resting(bool rests) {
-  rests_.store(rests, std::memory_order_relaxed);
+void Sampling::rest() {
+  rests_.store(true, std::memory_order_relaxed);
+  hand_over();
+}
+
+void Sampling::go_on() {
+  rests_.store(false, std::memory_order_relaxed);
   hand_over();
 }
 

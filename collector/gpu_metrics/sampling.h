@@ -1,8 +1,8 @@
-// The sampling of several GPUs: a thread each for the performance monitors, and one for what NVML says of all.
+// Samples several GPUs: one thread each for their performance monitors, and one for the NVML values of all.
 //
-// Threads of the monitors run on what other programs leave of the processors (see processor_share.h), and what they fetch is evaluated there,
-// too. So a program that computes on every processor hardly feels them; its samples come late to somebody who watches, and none is lost: a
-// thread that has waited too long for a processor takes one.
+// Threads of the monitors use only processors that other programs leave idle (see processor_share.h), and samples are evaluated there too. So a
+// program that computes on every processor is hardly disturbed. A viewer of the live recording gets its samples late, but none is lost: a thread that
+// has waited too long for a processor takes one.
 #pragma once
 
 #include <atomic>
@@ -24,30 +24,31 @@ class Worker;
 
 struct SamplingRequest {
   DeviceChoice devices;
-  std::vector<MetricWish> wishes;    // none: the performance monitors are left alone, and what NVML counts stands in for them
+  std::vector<MetricWish> wishes;    // empty: the performance monitors are not used, and NVML's counts replace them
   std::uint64_t frequency = 10'000;  // Hz, of the performance monitors
   Effort effort;
-  enum class Account { kNone, kStandardError } account = Account::kNone;  // says at the end what the monitors of each GPU have cost
+  enum class Account { kNone, kStandardError } account = Account::kNone;  // whether to report at the end what the monitors of each GPU have cost
 };
 
 class Sampling {
  public:
-  // Starts whatever can be sampled; says what can't, and why, as diagnostics.
+  // Starts everything that can be sampled; reports what can't, and why, as diagnostics.
   Sampling(const SamplingRequest& request, FrameOutput& output);
-  // Ends it, and hands over the rest.
+  // Ends the sampling and hands over the rest.
   ~Sampling();
   Sampling(const Sampling&) = delete;
   Sampling& operator=(const Sampling&) = delete;
 
-  // Writes everything that was sampled up to now, and an acknowledgement behind it. Returns then.
+  // Writes everything that was sampled up to now, followed by an acknowledgement, then returns.
   void hand_over();
-  // Nothing is sampled from here on, or again; an acknowledgement follows. Returns once that is so.
-  void set_resting(bool rests);
+  // Samples nothing from now on, or goes on; writes an acknowledgement. Returns when this is done.
+  void rest();
+  void go_on();
 
  private:
   struct Nvml;
   void start_nvml(const Driver& driver, std::chrono::milliseconds period, const std::vector<GpuDevice>& without_monitors);
-  // Returns the GPUs whose monitors can't be had.
+  // Returns the GPUs whose monitors are not available.
   std::vector<GpuDevice> start_monitors(const Driver& driver, const SamplingRequest& request);
 
   FrameOutput& output_;
@@ -58,7 +59,7 @@ class Sampling {
   std::unique_ptr<Watch> watch_;  // last: it uses all of the above
 };
 
-// What could be sampled here: a sentence for each GPU, and for each obstacle.
+// What can be sampled here: a sentence for each GPU, and for each obstacle.
 [[nodiscard]] std::vector<std::string> check(const DeviceChoice& devices, std::span<const MetricWish> wishes, std::uint64_t frequency);
 
 }  // namespace lanescope::gpu_metrics

@@ -16,6 +16,7 @@
 
 #include "collector/channel/clock.h"
 #include "collector/counters/counter_stream.h"
+#include "collector/machine_metrics/sampled_devices.h"
 #include "devices.h"
 
 namespace lanescope::machine_metrics {
@@ -28,7 +29,7 @@ constexpr double kShareResolution = 0.01;     // %
 
 double resolution_of(Measure measure) { return measure == Measure::kShare ? kShareResolution : 1; }
 
-// What a device did between two readings, as an integer of the counter. A total that became smaller began anew in between.
+// What a device did between two readings, as an integer of the counter. A total that became smaller was reset in between; its sample is missing.
 std::int64_t sample(Measure measure, std::optional<std::uint64_t> before, std::optional<std::uint64_t> now, std::int64_t duration) {
   if (!now || (measure != Measure::kLevel && (!before || *now < *before))) return CounterStream::kMissing;
   if (measure == Measure::kLevel) return static_cast<std::int64_t>(std::min<std::uint64_t>(*now, INT64_MAX));
@@ -38,6 +39,15 @@ std::int64_t sample(Measure measure, std::optional<std::uint64_t> before, std::o
   return std::llround(std::min(added * 1e6 / static_cast<double>(duration) * 100, 100.0) / kShareResolution);
 }
 
+std::vector<Device> read_devices(const Settings& settings, const std::filesystem::path& root) {
+  std::vector<Device> devices;
+  const auto add = [&devices](std::vector<Device> more) { std::move(more.begin(), more.end(), std::back_inserter(devices)); };
+  if (settings.networks) add(networks(root));
+  if (settings.networks) add(adapters(root));
+  if (settings.storage) add(disks(root));
+  return devices;
+}
+
 }  // namespace
 
 std::filesystem::path machine_root() {
@@ -45,10 +55,20 @@ std::filesystem::path machine_root() {
   return root != nullptr && *root != '\0' ? root : "/";
 }
 
+std::vector<SampledDevice> sampled_devices(const Settings& settings, const std::filesystem::path& root) {
+  std::vector<SampledDevice> sampled;
+  for (const Device& device : read_devices(settings, root)) {
+    SampledDevice& each = sampled.emplace_back(SampledDevice{device.kind, device.name, {}});
+    for (std::size_t i = 0; i < device.quantities.size(); ++i)
+      if (device.totals[i]) each.counters.emplace_back(device.quantities[i].name);
+  }
+  return sampled;
+}
+
 class Sampler::Work final : private counters::CounterSink {
  public:
   Work(const Settings& settings, std::filesystem::path root, std::chrono::milliseconds period) : settings_(settings), root_(std::move(root)), period_(period) {
-    const std::vector<Device> found = read();
+    const std::vector<Device> found = read_devices(settings_, root_);
     const auto has = [&](std::string_view kind) { return std::any_of(found.begin(), found.end(), [&](const Device& device) { return device.kind == kind; }); };
     if (settings_.networks && !has(kNetworks) && !has(kAdapters) && !has(kElasticAdapters))
       lacks.emplace_back("There is no network device here whose traffic could be sampled.");
@@ -88,7 +108,7 @@ class Sampler::Work final : private counters::CounterSink {
     for (const Frame& frame : frames) take(frame.type, *frame.message);
   }
 
-  std::vector<std::string> lacks;  // fixed
+  std::vector<std::string> lacks;  // does not change
 
  private:
   struct Frame {
@@ -96,7 +116,7 @@ class Sampler::Work final : private counters::CounterSink {
     std::unique_ptr<google::protobuf::MessageLite> message;
   };
   struct Sampled {
-    std::vector<std::size_t> counted;  // positions in its quantities that it has
+    std::vector<std::size_t> counted;  // positions of the quantities that the device counts
     std::vector<std::optional<std::uint64_t>> totals;
     std::int64_t time;  // of the last reading, CLOCK_MONOTONIC ns
     CounterStream counters;
@@ -111,15 +131,6 @@ class Sampler::Work final : private counters::CounterSink {
     frames_.push_back(std::move(frame));
   }
   std::uint32_t new_counter_id() override { return ++counters_; }
-
-  [[nodiscard]] std::vector<Device> read() const {
-    std::vector<Device> devices;
-    const auto add = [&devices](std::vector<Device> more) { std::move(more.begin(), more.end(), std::back_inserter(devices)); };
-    if (settings_.networks) add(networks(root_));
-    if (settings_.networks) add(adapters(root_));
-    if (settings_.storage) add(disks(root_));
-    return devices;
-  }
 
   void meet(const Device& device, std::int64_t now) {
     std::vector<std::size_t> counted;
@@ -149,7 +160,7 @@ class Sampler::Work final : private counters::CounterSink {
       }
       Sampled& sampled = known->second;
       const std::int64_t duration = now - sampled.time;
-      if (sampled.time == last_reading_ && duration > 0) {  // else it was away in between
+      if (sampled.time == last_reading_ && duration > 0) {  // otherwise the device was absent in between
         std::vector<std::int64_t> values;
         for (const std::size_t i : sampled.counted) values.push_back(sample(device.quantities[i].measure, sampled.totals[i], device.totals[i], duration));
         sampled.counters.add(sampled.time, now, values);
@@ -185,10 +196,10 @@ class Sampler::Work final : private counters::CounterSink {
     }
   }
 
-  // A reading without memory to hold it is left out.
+  // If there is no memory for a reading, it is left out.
   void look() {
     try {
-      const std::vector<Device> devices = read();
+      const std::vector<Device> devices = read_devices(settings_, root_);
       take(devices, channel::monotonic_now());
     } catch (const std::exception&) {
     }
@@ -198,7 +209,7 @@ class Sampler::Work final : private counters::CounterSink {
   const std::filesystem::path root_;
   const std::chrono::milliseconds period_;
 
-  // The thread's, once it runs.
+  // Used only by the thread once it runs.
   std::map<Key, Sampled> sampled_;
   std::uint32_t counters_ = 0;
   std::int64_t last_reading_ = 0;  // CLOCK_MONOTONIC ns

@@ -7,8 +7,8 @@ namespace lanescope::python {
 namespace {
 
 constexpr std::uint32_t kCodeUnit = 2;              // bytes of an instruction
-constexpr std::int8_t kNoLine = -128;               // of kRanges
-constexpr std::int64_t kMaximumLine = 0x7fff'ffff;  // CPython's own
+constexpr std::int8_t kNoLine = -128;               // in kRanges
+constexpr std::int64_t kMaximumLine = 0x7fff'ffff;  // CPython's own limit
 
 std::uint32_t as_line(std::int64_t line) { return line < 0 || line > kMaximumLine ? 0 : static_cast<std::uint32_t>(line); }
 
@@ -21,7 +21,7 @@ std::vector<LineRange> decode_steps(std::span<const std::byte> table, std::uint3
     if (step > 0) ranges.push_back({offset += step, as_line(line)});
     line += static_cast<std::int8_t>(table[at + 1]);
   }
-  ranges.push_back({~std::uint32_t{0}, as_line(line)});  // the last line holds to the end
+  ranges.push_back({~std::uint32_t{0}, as_line(line)});  // the last line is valid to the end
   return ranges;
 }
 
@@ -38,16 +38,16 @@ std::vector<LineRange> decode_ranges(std::span<const std::byte> table, std::uint
   return ranges;
 }
 
-// The entries of a table of locations: a byte that says what follows and how many instructions it covers.
+// The entries of a table of locations. Each begins with a byte that gives the form of the rest and the number of instructions that it covers.
 class Locations {
  public:
   explicit Locations(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   struct Entry {
     std::uint32_t length;                   // bytes of instructions
-    std::optional<std::int64_t> line_step;  // none: no line
+    std::optional<std::int64_t> line_step;  // nothing: the instructions have no line
   };
-  // None at the end, and where the table is damaged.
+  // Nothing at the end, or if the table is damaged.
   std::optional<Entry> next() {
     constexpr std::uint8_t kStart = 0x80;
     constexpr unsigned kOneLineFirst = 10;

@@ -18,7 +18,7 @@ namespace {
 
 using channel::monotonic_now;
 
-constexpr std::int64_t kOldest = 100'000'000;  // ns between a reading and a sample that is joined with it
+constexpr std::int64_t kOldest = 100'000'000;  // most ns between a reading and a sample that is joined with it
 constexpr int kPriority = -10;                 // a nice value
 constexpr std::int64_t kShare = 5;             // at most a fifth of one processor is used
 
@@ -53,10 +53,14 @@ class Sampler::State {
     const std::lock_guard lock(mutex_);
     programs_.erase(process);
   }
-  void set_sampling(bool sampling) {
+  void start() {
     const std::lock_guard lock(mutex_);
-    is_sampling_ = sampling;
+    is_sampling_ = true;
     changed_.notify_all();
+  }
+  void pause() {
+    const std::lock_guard lock(mutex_);
+    is_sampling_ = false;
   }
   [[nodiscard]] std::shared_ptr<const Program> find(pid_t process) const {
     const std::lock_guard lock(mutex_);
@@ -79,7 +83,8 @@ class Sampler::State {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    // Where all processors are busy, a reading that has to wait for one comes when programs have given theirs away. Not everybody may.
+    // If all processors are busy, a reading that waits for one happens after programs have lost theirs; a higher priority avoids that. Not every user
+    // may set it.
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kPriority);
     std::int64_t next = 0;
     for (Programs programs; wait(next, programs); programs.clear()) {
@@ -90,14 +95,14 @@ class Sampler::State {
       next = begin + std::max(period_, used * kShare);
       const bool has_interpreter = std::any_of(programs.begin(), programs.end(), [](const std::shared_ptr<Program>& program) { return program->is_read(); });
       if (has_interpreter) continue;
-      // Nothing to be read: to be woken a thousand times a second would be for nothing.
+      // There is nothing to read, so waking up a thousand times a second would be useless.
       std::int64_t look = begin + 1'000'000'000;
       for (const std::shared_ptr<Program>& program : programs) look = std::min(look, program->next_look());
       next = std::max(next, look);
     }
   }
 
-  // Until then, or until there is something new; false when all ends.
+  // Waits until `next`, or until there is something new; returns false when everything ends.
   bool wait(std::int64_t next, Programs& programs) {
     std::unique_lock lock(mutex_);
     const std::chrono::steady_clock::time_point then{std::chrono::nanoseconds(next)};
@@ -134,7 +139,7 @@ class Sampler::State {
   std::condition_variable changed_;
   std::map<pid_t, std::shared_ptr<Program>> programs_;
   Programs look_anew_;
-  bool has_new_ = false;  // programs that have not been looked at
+  bool has_new_ = false;  // there are programs that have not been looked at
   bool is_sampling_ = false;
   bool is_ended_ = false;
   Counts counts_;
@@ -147,7 +152,8 @@ Sampler::~Sampler() = default;
 
 void Sampler::watch(pid_t process) { state_->watch(process); }
 void Sampler::forget(pid_t process) { state_->forget(process); }
-void Sampler::set_sampling(bool sampling) { state_->set_sampling(sampling); }
+void Sampler::start() { state_->start(); }
+void Sampler::pause() { state_->pause(); }
 
 std::shared_ptr<const Stack> Sampler::at(pid_t process, std::uint32_t thread, std::int64_t time, const RanAt& ran_at) const {
   const std::shared_ptr<const Program> program = state_->find(process);

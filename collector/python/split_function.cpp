@@ -24,10 +24,9 @@ std::vector<std::byte> read_at(std::istream& file, std::span<const Elf64_Phdr> s
   return {};
 }
 
-// Where each piece of code begins that has unwind information, in ascending order: the table of .eh_frame_hdr, in the only form that
-// linkers write.
+// The start of each piece of code that has unwind information, in ascending order: the table of .eh_frame_hdr, in the only form that linkers write.
 std::vector<std::uint64_t> begins_of_code(std::istream& file, std::span<const Elf64_Phdr> segments) {
-  constexpr std::uint32_t kForm = 0x3b'03'1b'01;  // version 1; an offset, a number, and offsets from this table's begin, of 32 bits
+  constexpr std::uint32_t kForm = 0x3b'03'1b'01;  // version 1; an offset, a number, and offsets from this table's start, of 32 bits
   constexpr std::uint64_t kHeader = 12;
   constexpr std::uint64_t kEntry = 8;
   std::vector<std::uint64_t> begins;
@@ -43,7 +42,7 @@ std::vector<std::uint64_t> begins_of_code(std::istream& file, std::span<const El
   return begins;
 }
 
-// Of the jumps in the code with a distance of 32 bits; what only looks like one leads to anywhere.
+// Targets of the code's jumps with 32-bit distances. Bytes that only look like a jump give arbitrary targets.
 std::vector<std::uint64_t> targets_of_jumps(std::span<const std::byte> code, std::uint64_t address) {
   constexpr std::byte kJump{0xe9};
   constexpr std::byte kConditional{0x0f};
@@ -68,10 +67,10 @@ std::vector<AddressRange> find_parts_elsewhere(std::istream& file, std::span<con
   std::vector<AddressRange> parts;
   if (function.end - function.begin > kMaximumFunction) return parts;
   const std::vector<std::uint64_t> begins = begins_of_code(file, segments);
-  std::map<std::size_t, std::size_t> jumps;  // to which piece: how many
+  std::map<std::size_t, std::size_t> jumps;  // number of jumps, by piece
   for (const std::uint64_t target : targets_of_jumps(read_at(file, segments, function.begin, function.end - function.begin), function.begin)) {
     const auto behind = std::upper_bound(begins.begin(), begins.end(), target);
-    // At its begin, a function is called that way.
+    // A jump to the start of a piece calls another function.
     if (function.contains(target) || behind == begins.begin() || behind == begins.end() || behind[-1] == target) continue;
     ++jumps[static_cast<std::size_t>(behind - begins.begin()) - 1];
   }

@@ -12,14 +12,14 @@ constexpr std::size_t kMaximumInterpreters = 1024;
 constexpr std::size_t kMaximumDepth = 2048;          // frames of a thread
 constexpr std::size_t kMaximumText = 512;            // characters of a name
 constexpr std::size_t kMaximumLineTable = 1u << 20;  // bytes
-constexpr std::size_t kMaximumCode = 64u << 20;      // bytes of code objects that are remembered
-constexpr std::size_t kMaximumBlocks = 64u << 20;    // bytes of one sort
-constexpr std::uint64_t kRemembered = 32;            // readings for which a block is read again although it was of no use
-constexpr std::uint64_t kTagBits = 7;                // of pointers to objects, which 3.14 and newer use for marks
+constexpr std::size_t kMaximumCode = 64u << 20;      // bytes of code objects that are kept
+constexpr std::size_t kMaximumBlocks = 64u << 20;    // bytes of one kind of block
+constexpr std::uint64_t kRemembered = 32;            // readings for which a block is still read although it was not used
+constexpr std::uint64_t kTagBits = 7;                // of pointers to objects; 3.14 and newer use these bits for marks
 constexpr std::uint32_t kCodeUnit = 2;               // bytes of an instruction
 constexpr std::uint64_t kLowestAddress = 4096;
-constexpr std::int64_t kMoment = 50'000;      // ns that a reading takes unless it is held up ...
-constexpr std::int64_t kMomentOfPiece = 250;  // ... and for each piece of memory, of which the kernel copies one in some 50
+constexpr std::int64_t kMoment = 50'000;      // ns that a reading takes unless it is delayed ...
+constexpr std::int64_t kMomentOfPiece = 250;  // ... plus this for each piece of memory; the kernel copies a piece in about 50 ns
 
 void append_utf8(std::string& text, std::uint32_t letter) {
   const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
@@ -138,7 +138,7 @@ StackReader::Outcome StackReader::read(std::vector<ThreadStack>& threads) {
 StackReader::Outcome StackReader::find_threads() {
   std::optional<Address> interpreter = word<Address>(runtime_ + layout_.runtime_interpreters);
   if (!interpreter) return Outcome::kUnreadable;
-  bool is_cut = false;  // what comes and goes leaves a list while we follow it
+  bool is_cut = false;  // elements can leave a list while it is followed
   for (interpreters_ = 0; interpreter && *interpreter != 0 && interpreters_ < kMaximumInterpreters; ++interpreters_) {
     const std::optional<Address> head = word<Address>(*interpreter + layout_.interpreter_threads);
     is_cut = is_cut || !head || !find_threads_of(*interpreter, *head);
@@ -146,7 +146,7 @@ StackReader::Outcome StackReader::find_threads() {
   }
   is_cut = is_cut || !interpreter;
   if (walks_.empty()) return is_cut ? Outcome::kUnreadable : Outcome::kNoThreads;
-  // A thread may lack what it does in another interpreter. Of one alone, the threads that were found are read.
+  // With several interpreters, a thread's frames in another interpreter may be missing. With only one, the threads that were found are read.
   if (is_cut && interpreters_ > 1)
     for (Walk& walk : walks_) walk.is_torn = true;
   return Outcome::kRead;
@@ -188,7 +188,7 @@ void StackReader::walk_frames() {
         if (walk.place == 0 && is_of_native_code(*frame)) walk.place = walk.next;
         walk.frames.push_back(frame);
         walk.next = field<Address>(frame->bytes, layout_.frame_previous);
-        if (walk.frames.size() > kMaximumDepth) walk.is_torn = true;  // or it goes in a circle
+        if (walk.frames.size() > kMaximumDepth) walk.is_torn = true;  // or the frames form a circle
       }
     }
     std::erase_if(missing, [](Address address) { return address < kLowestAddress; });
@@ -218,26 +218,26 @@ void StackReader::compare_with_now() {
     bool is_same = piece->was_read && field<Address>(piece->into, 0) == walk.innermost;
     ++piece;
     for (const Block* frame : walk.frames) {
-      is_same = is_same && piece->was_read && is_same_call(*frame, piece->into, frame == walk.frames.front());
+      is_same = is_same && piece->was_read && is_same_call(*frame, piece->into, frame == walk.frames.front() ? Call::kInnermost : Call::kCallsAnother);
       ++piece;
     }
     walk.has_changed = !is_same;
   }
 }
 
-// The innermost call goes on meanwhile; each other one is where it called the next.
-bool StackReader::is_same_call(const Block& frame, std::span<const std::byte> now, bool is_innermost) const {
+// The innermost call continues meanwhile; every other call must still be at the instruction that called the next.
+bool StackReader::is_same_call(const Block& frame, std::span<const std::byte> now, Call call) const {
   const auto is_same_field = [&](std::uint64_t offset, std::size_t size) {
     return offset + size > frame.bytes.size() || std::memcmp(frame.bytes.data() + offset, now.data() + offset, size) == 0;
   };
   if (!is_same_field(layout_.frame_previous, sizeof(Address))) return false;
   if (is_of_native_code(frame)) return layout_.frame_owner < 0 || is_same_field(static_cast<std::uint64_t>(layout_.frame_owner), 1);
   const std::size_t instruction = layout_.code_instructions != 0 ? sizeof(Address) : sizeof(std::int32_t);
-  return is_same_field(layout_.frame_code, sizeof(Address)) && (is_innermost || is_same_field(layout_.frame_instruction, instruction));
+  return is_same_field(layout_.frame_code, sizeof(Address)) && (call == Call::kInnermost || is_same_field(layout_.frame_instruction, instruction));
 }
 
-// A thread that calls into another interpreter has frames in both: one stack, whose inner part lies lower on its native stack. Where no
-// place is known there, the newer interpreter, which comes first, was called from the older.
+// A thread that calls into another interpreter has frames in both. They are one stack, whose inner part is at lower addresses of its native stack. If
+// the places are not known, the newer interpreter, which comes first, is taken to be called from the older one.
 void StackReader::join_interpreters() {
   std::stable_sort(walks_.begin(), walks_.end(), [](const Walk& a, const Walk& b) { return a.thread != b.thread ? a.thread < b.thread : a.place < b.place; });
   std::vector<Walk> joined;
@@ -259,8 +259,8 @@ bool StackReader::is_of_native_code(const Block& frame) const {
 
 StackReader::Address StackReader::code_of(const Block& frame) const { return field<Address>(frame.bytes, layout_.frame_code) & ~kTagBits; }
 
-// Where those begin that the frame runs; 0 where that can't be read. Threads that run at once each have a copy, which they may change; the
-// first is the code object's own.
+// Address of the instructions that the frame runs; 0 if it can't be read. Threads that run concurrently each have a copy, which they may change. The
+// first copy is the code object's own.
 StackReader::Address StackReader::instructions_of(const Block& frame, Address code) {
   const auto copy = layout_.frame_copy != 0 ? field<std::int32_t>(frame.bytes, layout_.frame_copy) : 0;
   if (copy == 0) return code + layout_.code_instructions;
@@ -355,7 +355,7 @@ StackReader::Code StackReader::read_code(const Block& object) {
 }
 
 std::string StackReader::text(Address address) {
-  constexpr unsigned kKindMask = 7;  // and behind it two marks
+  constexpr unsigned kKindMask = 7;  // two marks are in the bits above
   constexpr unsigned kCompact = 1u << 3;
   constexpr unsigned kAscii = 1u << 4;
   const auto length = memory_.read<std::uint64_t>(address + layout_.text_length);

@@ -30,7 +30,7 @@ extern char** environ;
 namespace lanescope::session {
 namespace {
 
-constexpr std::chrono::seconds kAskingLimit{5};  // for a process to say that it is ready
+constexpr std::chrono::seconds kAskingLimit{5};  // for a process to report that it is ready
 
 std::vector<std::string> our_environment() {
   std::vector<std::string> variables;
@@ -38,7 +38,7 @@ std::vector<std::string> our_environment() {
   return variables;
 }
 
-// How long the process stood still, for readers of the file.
+// Notes how long the process stood still, for readers of the file.
 void note_stop(const attach::Injection& injection, FrameLog& log) {
   std::array<char, 128> text{};
   std::snprintf(text.data(), text.size(), "The agent was brought in by thread %d, which stood still for %.1f ms meanwhile.", static_cast<int>(injection.thread),
@@ -51,7 +51,7 @@ void note_stop(const attach::Injection& injection, FrameLog& log) {
   log.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
 }
 
-// What a recording of a running process has in common with one of a launched process.
+// What recordings of a running and of a launched process have in common.
 LaunchRequest as_launch(AttachRequest request) {
   LaunchRequest launch;
   launch.settings = request.settings;
@@ -65,13 +65,13 @@ LaunchRequest as_launch(AttachRequest request) {
   return launch;
 }
 
-// Of captures that the program begins: before it has run for hours.
+// Checked before the program has run for hours, for captures that it starts.
 Result<void> check_place(const CaptureRange& range, const std::string& output, Overwrite overwrite) {
   const bool begins_later = range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange;
   return begins_later ? check_later_file(output, overwrite, range.after) : Result<void>();
 }
 
-// The file of the program that it asks for.
+// Returns the file of the requested program.
 Result<std::filesystem::path> check(const LaunchRequest& request) {
   if (request.command.empty()) return Error{"There is no program to run.", ErrorKind::kUsage};
   if (request.on_target_exit == OnTargetExit::kGoOn && !request.duration)
@@ -86,7 +86,7 @@ Result<std::filesystem::path> check(const LaunchRequest& request) {
   return find_program(request.command.front(), request.working_directory);
 }
 
-// The file itself, without links on the way to it.
+// The file itself, with links resolved.
 Result<std::filesystem::path> existing_agent(const std::filesystem::path& agent) {
   std::error_code failed;
   const std::filesystem::path found = std::filesystem::canonical(agent, failed);
@@ -94,13 +94,13 @@ Result<std::filesystem::path> existing_agent(const std::filesystem::path& agent)
   return Error{"The agent " + agent.lexically_normal().string() + " is not there. Install Lanescope whole, or set LANESCOPE_AGENT to the file."};
 }
 
-// The agent, where anything is traced at all.
+// The agent, if anything is traced at all.
 Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const std::filesystem::path& given) {
   if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime && !settings.trace_python_lock) return std::filesystem::path();
   return given.empty() ? find_agent() : existing_agent(given);
 }
 
-// That its threads, at least, can be recorded of a process that the agent does not enter.
+// Checks that something can be recorded of a process that the agent does not enter.
 Result<void> check_from_outside(const AttachRequest& request) {
   const CaptureSettings& settings = request.settings;
   if (!settings.cpu.any() && !settings.gpu_metrics.asked_for() && !settings.machine_metrics.asked_for())
@@ -111,7 +111,7 @@ Result<void> check_from_outside(const AttachRequest& request) {
   return {};
 }
 
-// The agent in a process that ran without it, which has reported.
+// The agent that was brought into a running process, and has reported.
 struct BroughtAgent {
   FileDescriptor connection;
   std::vector<std::string> warnings;
@@ -127,7 +127,7 @@ Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, 
   return BroughtAgent{std::move(connection), std::move(injection->warnings)};
 }
 
-// Where /proc is of another namespace of processes than ours, what it says of a number is about another process.
+// If /proc belongs to another namespace of processes than ours, its numbers mean other processes.
 std::optional<std::string> said_of_proc() {
   std::error_code missing;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self", missing);
@@ -136,7 +136,43 @@ std::optional<std::string> said_of_proc() {
          "Mount it anew, as unshare --mount-proc does, and record again.";
 }
 
-// Ends when this child of ours does, with its exit code as a shell sees it.
+// The log of a recording that is about to begin. If that fails, its file is thrown away.
+class LogToBegin {
+ public:
+  LogToBegin(LogRules rules, FrameSink sink) : log_(std::make_unique<FrameLog>(rules, std::move(sink))) {}
+  LogToBegin(const LogToBegin&) = delete;
+  LogToBegin& operator=(const LogToBegin&) = delete;
+  ~LogToBegin() {
+    if (log_ && log_->is_open()) log_->discard();
+  }
+  [[nodiscard]] FrameLog* operator->() const noexcept { return log_.get(); }
+  [[nodiscard]] FrameLog& operator*() const noexcept { return *log_; }
+  [[nodiscard]] std::unique_ptr<FrameLog> begin() noexcept { return std::move(log_); }
+
+  // When threads are observed: at once, if the file is open and not for later.
+  [[nodiscard]] cpu::Start start_of_threads(std::chrono::nanoseconds delay) const noexcept {
+    return log_->is_open() && delay == std::chrono::nanoseconds(0) ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
+  }
+  [[nodiscard]] Watched watched() const noexcept { return log_->is_watched() ? Watched::kYes : Watched::kNo; }
+
+ private:
+  std::unique_ptr<FrameLog> log_;
+};
+
+// The file of a launched program that is recorded from its begin.
+struct FirstFile {
+  std::string name;
+  Overwrite overwrite;
+};
+// Nothing if its captures begin later.
+std::optional<FirstFile> first_file(const LaunchRequest& request) {
+  const std::optional<CaptureRequest>& first = request.first_capture;
+  const bool begins_later = request.settings.range.trigger != CaptureTrigger::kNone && (!first || first->range);
+  if (begins_later) return std::nullopt;
+  return FirstFile{first && !first->output.empty() ? first->output : request.output, first ? first->overwrite.value_or(request.overwrite) : request.overwrite};
+}
+
+// Ends when this child of ours ends, with its exit code as a shell sees it.
 [[noreturn]] void stand_for(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -154,7 +190,7 @@ Result<std::filesystem::path> find_agent() {
   if (programs.empty())
     return Error{"The agent can't be looked for: /proc is not mounted, where the kernel says where this program lies. Mount it with: mount -t proc proc /proc"};
   const std::filesystem::path installed = programs / LANESCOPE_LIBRARIES_FROM_PROGRAMS / "liblanescope-agent.so";
-  return existing_agent(std::filesystem::exists(installed, ignored) ? installed : programs / "../lib/liblanescope-agent.so");  // of the build
+  return existing_agent(std::filesystem::exists(installed, ignored) ? installed : programs / "../lib/liblanescope-agent.so");  // in the build folder
 }
 
 Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest request, FrameSink sink) {
@@ -170,7 +206,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   } catch (const std::bad_alloc&) {
     run = shortage(ENOMEM);
     obstacle.kind = Obstacle::kShortage;
-  } catch (const std::system_error& failure) {  // a thread
+  } catch (const std::system_error& failure) {  // a thread could not be made
     run = shortage(failure.code().value());
     obstacle.kind = Obstacle::kShortage;
   } catch (const std::exception& failure) {
@@ -206,41 +242,27 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
   std::unique_ptr<machine_metrics::Sampler> machine_metrics = machine_metrics_for(request.settings.machine_metrics, refusals);
   const proto::SessionStart start = session_start(request, environment.settings);
-  const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
   const std::optional<CaptureRequest>& first = request.first_capture;
   std::vector<std::string> shared_by = missing_variables(first && !first->output.empty() ? first->output : request.output);
-  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last, request.maximum_file_size, !shared_by.empty()}, std::move(sink));
+  LogToBegin log({request.settings.range.trigger != CaptureTrigger::kNone, request.keep_last, request.maximum_file_size, !shared_by.empty()}, std::move(sink));
   const uid_t user = request.run_as ? request.run_as->user : geteuid();
-  if (!several_files || (first && !first->range)) {
-    const bool has_own = first && !first->output.empty();
-    const std::string& name = has_own ? first->output : request.output;
-    const Overwrite overwrite = first ? first->overwrite.value_or(request.overwrite) : request.overwrite;
+  if (const std::optional<FirstFile> file = first_file(request)) {
     const Readers readers = readers_of(request.settings.cpu, user);
-    Result<CreatedFile> created = create_trace_file(name, overwrite, readers, pid);
-    if (!created && has_room_for_files(name)) obstacle.kind = Obstacle::kRequest;
+    Result<CreatedFile> created = create_trace_file(file->name, file->overwrite, readers, pid);
+    if (!created && has_room_for_files(file->name)) obstacle.kind = Obstacle::kRequest;
     if (!created) return created.error();
     if (!created->note.empty()) environment.warnings.push_back(created->note);
-    log->open(std::move(created->file), start, share_files(name, overwrite, readers, pid));
+    log->open(std::move(created->file), start, share_files(file->name, file->overwrite, readers, pid));
   }
   const Result<SpareDescriptors> spare = SpareDescriptors::take();
-  if (!spare) {
-    if (log->is_open()) log->discard();
-    return spare.error();
-  }
-  const cpu::Start begins = log->is_open() && request.delay == std::chrono::nanoseconds(0) ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
+  if (!spare) return spare.error();
   Result<std::unique_ptr<cpu::Recorder>> threads =
-      follow_threads(cpu::Recorder::launch, pid, environment.settings.cpu, begins, log->is_watched() ? Watched::kYes : Watched::kNo, refusals);
-  if (const std::optional<Error> no_room = log->is_open() ? log->failure() : std::nullopt) {
-    log->discard();
-    return *no_room;
-  }
+      follow_threads(cpu::Recorder::launch, pid, environment.settings.cpu, log.start_of_threads(request.delay), log.watched(), refusals);
+  if (const std::optional<Error> no_room = log->is_open() ? log->failure() : std::nullopt) return *no_room;
   obstacle.kind = Obstacle::kRequest;
   const std::int64_t release = monotonic_now();
   const Result<void> released = threads ? process->release() : Result<void>(threads.error());
-  if (!released) {
-    if (log->is_open()) log->discard();
-    return released.error();
-  }
+  if (!released) return released.error();
   obstacle.running = pid;
   if (first && first->range) environment.settings.range = *first->range;
   Prepared prepared{Origin::kLaunched,
@@ -251,7 +273,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
                     std::move(*socket),
                     std::move(*relay),
                     agent.empty() ? nullptr : MemoryGuard::start(),
-                    std::move(log),
+                    log.begin(),
                     {},
                     std::move(gpu_metrics),
                     std::move(machine_metrics)};
@@ -286,7 +308,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
   std::unique_ptr<machine_metrics::Sampler> machine_metrics = machine_metrics_for(request.settings.machine_metrics, refusals);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
-  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last, request.maximum_file_size}, std::move(sink));
+  LogToBegin log({several_files, request.keep_last, request.maximum_file_size}, std::move(sink));
   const proto::SessionStart start = session_start(request);
   const Result<attach::Candidate> candidate = attach::read_candidate(request.pid);
   if (!candidate) return candidate.error();
@@ -298,25 +320,12 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
     if (!created->note.empty()) notes.push_back(created->note);
     log->open(std::move(created->file), start);
   }
-  const auto discard = [&] {
-    if (log->is_open()) log->discard();
-  };
-  const cpu::Start begins = log->is_open() && request.delay.count() == 0 ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
   Result<std::unique_ptr<cpu::Recorder>> threads =
-      follow_threads(cpu::Recorder::attach, request.pid, request.settings.cpu, begins, log->is_watched() ? Watched::kYes : Watched::kNo, refusals);
-  if (!threads) {
-    discard();
-    return threads.error();
-  }
-  if (from_outside && !*threads && !gpu_metrics && !machine_metrics) {
-    discard();
-    return Error{refusals.front().text()};
-  }
+      follow_threads(cpu::Recorder::attach, request.pid, request.settings.cpu, log.start_of_threads(request.delay), log.watched(), refusals);
+  if (!threads) return threads.error();
+  if (from_outside && !*threads && !gpu_metrics && !machine_metrics) return Error{refusals.front().text()};
   Result<BroughtAgent> brought = from_outside ? BroughtAgent() : bring_agent(request.pid, *agent, std::move(asking), *socket, *log);
-  if (!brought) {
-    discard();
-    return brought.error();
-  }
+  if (!brought) return brought.error();
   Prepared prepared{Origin::kAttached,
                     request.pid,
                     {},
@@ -325,7 +334,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
                     std::move(*socket),
                     std::move(*relay),
                     from_outside ? nullptr : MemoryGuard::start(),
-                    std::move(log),
+                    log.begin(),
                     std::move(brought->connection),
                     std::move(gpu_metrics),
                     std::move(machine_metrics)};
@@ -364,6 +373,7 @@ void Recording::pass_on(int signal, SignalReceiver receiver) { run_->pass_on(sig
 bool Recording::passes_on() const { return run_->passes_on(); }
 RecordingState Recording::state() const { return run_->state(); }
 RecordingStatistics Recording::statistics() const { return run_->statistics(); }
+OpenRanges Recording::open_ranges() const { return run_->open_ranges(); }
 std::optional<ExitStatus> Recording::exit_status() const { return run_->exit_status(); }
 std::filesystem::path Recording::path() const { return run_->path(); }
 pid_t Recording::target_pid() const { return run_->target_pid(); }

@@ -18,6 +18,7 @@
 #include "collector/channel/layout.h"
 #include "file/machine.h"
 #include "file/trace_output.h"
+#include "model/file/last_path_part.h"
 #include "model/file/memory_limits.h"
 #include "outside/observers.h"
 
@@ -26,21 +27,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Bytes of records between looks at who comes and goes: a millisecond's work, for who comes waits, and somewhat more where looks take long.
+// Bytes of records between looks at who comes and goes: a millisecond's work, because visitors wait, and somewhat more if looks take long.
 constexpr std::size_t kMostAtOnce = 64u << 10;
 constexpr std::size_t kMoreForEachProcess = 2u << 10;
 constexpr auto kShortestPeriod = 1ms;                    // between looks while records come
 constexpr auto kLongestPeriod = 20ms;                    // while none do
-constexpr std::uint64_t kBurst = 4'000'000;              // bytes of records that threads of a program write in 1 ms, at most
+constexpr std::uint64_t kBurst = 4'000'000;              // bytes of records that threads of a program write in 1 ms at most
 constexpr std::int64_t kClockLook = 100'000'000;         // ns between comparisons of the clocks
-constexpr std::int64_t kClocks = 10'000'000'000;         // ns between readings of the clocks that go to the file
+constexpr std::int64_t kClocks = 10'000'000'000;         // ns between readings of the clocks for the file
 constexpr std::int64_t kProgress = 1'000'000'000;        // ns between counters
-constexpr std::int64_t kPublication = 50'000'000;        // ns between statistics for whoever asks
+constexpr std::int64_t kPublication = 50'000'000;        // ns between updates of the statistics
 constexpr std::int64_t kStopPatience = 2'000'000'000;    // ns for agents to hand over what they hold
-constexpr std::int64_t kHandoverPatience = 500'000'000;  // ns for the same before a signal is passed on
+constexpr std::int64_t kHandoverPatience = 500'000'000;  // ns for the handover before a signal is passed on
 constexpr std::int64_t kDeathPatience = 5'000'000'000;   // ns for targets to end after the end signal
 constexpr const char* kNoDescriptorForIt = "the recorder may have no more files open. Allow it more (ulimit -n) and record again.";
-constexpr auto kLastOutput = 250ms;  // for output that is on its way when the last target ended
+constexpr auto kLastOutput = 250ms;  // for output that was on its way when the last target ended
 
 }  // namespace
 
@@ -80,7 +81,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   duration_ = awaited_.duration ? awaited_.duration : request_.duration;
   on_target_exit_ = awaited_.on_target_exit.value_or(request_.on_target_exit);
   captures_ = has_file ? 1 : 0;
-  processes_.set_recording(state_ == RecordingState::kRecording);
+  if (state_ == RecordingState::kRecording) processes_.begin_recording();
   recording_since_ = started_;
   if (origin_ == Origin::kLaunched) {
     processes_.add_launched(pid_, prepared.description, prepared.released);
@@ -123,14 +124,14 @@ void Recording::Run::loop() {
       advance();
       publish_due();
     }
-  } catch (const std::exception& failure) {  // of the standard library: no memory, no threads
+  } catch (const std::exception& failure) {  // from the standard library: no memory, no threads
     give_up(failure.what());
   }
 }
 
 void Recording::Run::give_up(const std::string& reason) {
   const Error failure{"The recording ended early: " + reason + ". The program was not disturbed."};
-  const auto refuse_orders = [&] {  // also those that come while the program is waited for
+  const auto refuse_orders = [&] {  // also orders that come while the program is waited for
     if (awaits_end_) awaits_end_->set_value(failure);
     awaits_end_.reset();
     for (Order& order : orders_) order.answer.set_value(failure);
@@ -183,7 +184,7 @@ void Recording::Run::look() {
   write_due();
 }
 
-// So that a burst finds room in the rings, and a target that begins a capture does not wait for us.
+// Short enough for a burst to find room in the rings, and for a target that starts a capture not to wait for us.
 std::chrono::milliseconds Recording::Run::longest_period() const {
   if (awaits_target()) return kShortestPeriod;
   const std::chrono::milliseconds until_full(request_.settings.pool_bytes / kBurst);
@@ -198,7 +199,7 @@ void Recording::Run::compare_clocks() {
 }
 
 void Recording::Run::accept_agents() {
-  constexpr std::int64_t kLook = 10'000'000;  // ns: hundreds may have come at once, and who lives for a moment is to be seen meanwhile
+  constexpr std::int64_t kLook = 10'000'000;  // ns: hundreds may have come at once, and short-lived processes must be noticed meanwhile
   read_words();
   std::int64_t looked = monotonic_now();
   for (Reception::Guest& guest : reception_.receive()) {
@@ -251,6 +252,7 @@ void Recording::Run::write_due() {
     last_flush_ = now;
     processes_.flush_chunks();
     output_.flush();
+    if (log_->is_watched()) publish_open_ranges();
   }
   if (now - last_progress_ >= kProgress) {
     last_progress_ = now;
@@ -271,7 +273,7 @@ void Recording::Run::advance() {
   } else if (log_->is_open() && log_->failure() && origin_ == Origin::kAttached) {
     end(EndReason::kDiskFull);
   } else if (log_->is_open() && log_->failure()) {
-    stop_recording();
+    stop_recording(now);
     end_capture(EndReason::kDiskFull);
   } else if (state_ == RecordingState::kStopping) {
     advance_stopping(now);
@@ -285,7 +287,7 @@ void Recording::Run::advance() {
 void Recording::Run::advance_waiting(std::int64_t now) {
   if (state_ == RecordingState::kDelayed && now - started_ >= request_.delay.count()) {
     recording_since_ = now;
-    if (log_->is_open()) processes_.set_recording(true);
+    if (log_->is_open()) processes_.begin_recording();
     set_state(log_->is_open() ? RecordingState::kRecording : RecordingState::kWaiting);
   }
   if (wish_.load() != Wish::kNone) {
@@ -312,7 +314,7 @@ void Recording::Run::advance_recording(std::int64_t now) {
   }
 }
 
-// Nothing was recorded then, and a file of nothing would look like a program that does nothing.
+// Nothing was recorded then, and an empty file would look like a program that does nothing.
 void Recording::Run::discard_if_still_delayed() {
   if (state_ != RecordingState::kDelayed || !log_->is_open()) return;
   const auto seconds = [](std::int64_t duration) {
@@ -325,8 +327,8 @@ void Recording::Run::discard_if_still_delayed() {
   discards_file_ = true;
 }
 
-void Recording::Run::stop_recording() {
-  stopped_ = monotonic_now();
+void Recording::Run::stop_recording(std::int64_t end) {
+  stopped_ = end;
   processes_.request_stop(stopped_);
   log_->begin_nothing_more();
 }
@@ -335,11 +337,12 @@ void Recording::Run::begin_stopping(EndReason reason) {
   discard_if_still_delayed();
   reason_ = reason;
   log_->keep_rest();
-  stop_recording();
-  if (next_after(reason) == Next::kShutDown) expect_no_more_captures();  // no target that begins one waits for us: it could not hear of its end
+  const std::int64_t now = monotonic_now();
+  stop_recording(reason == EndReason::kDuration ? std::min(now, recording_since_ + duration_->count()) : now);  // a busy machine lets us look late
+  if (next_after(reason) == Next::kShutDown) expect_no_more_captures();  // a target that starts a capture must not wait: it would not learn of the end
   if (gpu_metrics_) gpu_metrics_->ask_for_rest();
   if (machine_metrics_) machine_metrics_->ask_for_rest();
-  stop_deadline_ = monotonic_now() + kStopPatience;
+  stop_deadline_ = now + kStopPatience;
   period_ = kShortestPeriod;
   set_state(RecordingState::kStopping);
 }
@@ -361,8 +364,8 @@ void Recording::Run::advance_stopping(std::int64_t now) {
   stop_deadline_ = now + kDeathPatience;
 }
 
-// A script's child makes no calls that are recorded, or none yet; who ends the script alone leaves it behind. As timeout(1) does, all of its group are ended,
-// and nobody else who is in that.
+// A script's child makes no recorded calls, or none yet, and a signal that ends only the script leaves it behind. As with timeout(1), all processes of the
+// recording in the program's group are ended, and no other processes in that group.
 void Recording::Run::signal_others_of_job(int signal) {
   constexpr std::size_t kMost = 4096;
   const std::string address = reception_.address();
@@ -370,7 +373,7 @@ void Recording::Run::signal_others_of_job(int signal) {
   if (origin_ != Origin::kLaunched || address.empty() || group < 0) return;
   const std::array<std::string_view, 1> name{channel::kSocketVariable};
   for (const pid_t pid : processes_started_with(name.front(), address, kMost)) {
-    // Held first, then looked at: the number may be another's by now.
+    // The descriptor is opened first and the process is checked afterwards, because its number may be another's by now.
     FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!process.valid() || processes_.lives(pid) || getpgid(pid) != group ||
         start_variables(pid, name).found != Variables{{std::string(name.front()), address}})
@@ -387,7 +390,7 @@ bool Recording::Run::have_signalled_ended() const {
   });
 }
 
-// Of processes that were started of this recording and run, the first ones: "[12] sleep, [13] python3". Empty where there are none.
+// The first processes that were started in this recording and run: "[12] sleep, [13] python3". Empty if there are none.
 std::string Recording::Run::running_processes() const {
   constexpr std::size_t kNamed = 16;
   const std::string address = reception_.address();
@@ -395,24 +398,25 @@ std::string Recording::Run::running_processes() const {
   std::string who;
   for (const pid_t pid : processes_started_with(channel::kSocketVariable, address, kNamed)) {
     const std::string executable = describe_process(pid).executable;
-    who += (who.empty() ? "[" : ", [") + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1);
+    who += (who.empty() ? "[" : ", [") + std::to_string(pid) + "] " + std::string(last_path_part(executable));
   }
   return who;
 }
 
-// Nothing else tells a daemon that the program left behind from a recorder that hangs.
+// Distinguishes a daemon that the program left behind from a recorder that hangs.
 void Recording::Run::say_whom_it_waits_for(std::int64_t now) {
   constexpr std::int64_t kPatience = 3'000'000'000;  // ns
   if (is_wait_told_ || origin_ != Origin::kLaunched || !processes_.launched_status()) return;
   if (launched_ended_ == 0) launched_ended_ = now;
   if (now - launched_ended_ < kPatience) return;
+  if (!processes_.is_any_running() && !reception_.is_somebody_waiting() && !output_may_come_) return;  // what they wrote is still to be read
   is_wait_told_ = true;
   const std::string who = running_processes();
   report("The program has ended. Waiting for " + (who.empty() ? "a process that it left behind" : "what it left behind: " + who) +
          ". With --wait=primary the recording ends with the program.");
 }
 
-// Those that have made no call by which they would have joined, and closed all that they had in common with us.
+// Reports processes that have made no call by which they would have joined, and that have closed everything they shared with us.
 void Recording::Run::note_left_behind() {
   const std::string who = running_processes();
   if (!who.empty()) warn("Processes that were started run on, and nothing is recorded of what they do from now on: " + who + ".");
@@ -426,9 +430,9 @@ void Recording::Run::end(EndReason reason) {
   read_words();
   processes_.listen();
   for (const auto& process : processes_.live()) process->hear_no_more_of_children();
-  reception_.close();  // what follows may take a while, for which no program is to wait
+  reception_.close();  // what follows may take a while, and no program must wait for it
   log_->keep_rest();
-  processes_.detach_all();  // first: they are recorded until then
+  processes_.detach_all();  // first, because they are recorded until then
   if (gpu_metrics_) gpu_metrics_->end(*log_, gpu_samples(), [this](const std::string& sentence) { report(sentence); });
   if (machine_metrics_) machine_metrics_->end(take_machine_metrics());
   take_last_output();
@@ -450,7 +454,7 @@ void Recording::Run::end(EndReason reason) {
   changed_.notify_all();
 }
 
-// A signal may end the program at once, and what its agent holds would be gone with it.
+// A signal may end the program at once, and what its agent holds would be lost.
 void Recording::Run::pass_on_due() {
   std::unique_lock lock(mutex_);
   if (signals_to_pass_on_.empty()) return;
@@ -510,12 +514,21 @@ void Recording::Run::publish() {
   now.bytes = log_->bytes();
   now.processes = processes_.joined();
   for (const auto& process : processes_.live()) now.running.push_back(process->instance());
-  now.elapsed = std::chrono::nanoseconds(monotonic_now() - started_);
+  now.elapsed = std::chrono::nanoseconds((stopped_ != 0 ? stopped_ : monotonic_now()) - started_);
   now.dropped = processes_.dropped();
   now.has_ceased = state_ == RecordingState::kWaiting && !outcome_.files.empty();
   const std::lock_guard lock(mutex_);
   statistics_ = now;
   exit_status_ = processes_.launched_status();
+}
+
+// Behind the frames of all that has ended.
+void Recording::Run::publish_open_ranges() {
+  OpenRanges open;
+  if (log_->is_open() && stopped_ == 0)
+    for (const auto& process : processes_.live()) process->tell_open(open);
+  const std::lock_guard lock(mutex_);
+  open_ranges_ = std::move(open);
 }
 
 void Recording::Run::report(const std::string& sentence) {
@@ -547,7 +560,7 @@ Result<std::filesystem::path> Recording::Run::order(Order order) {
   wake();
   try {
     return answer.get();
-  } catch (const std::future_error&) {  // it was taken, and given up with the recording
+  } catch (const std::future_error&) {  // the order was taken, and dropped with the recording
     return Error{"The recording ended early."};
   }
 }
@@ -611,6 +624,11 @@ RecordingState Recording::Run::state() const {
 RecordingStatistics Recording::Run::statistics() const {
   const std::lock_guard lock(mutex_);
   return statistics_;
+}
+
+OpenRanges Recording::Run::open_ranges() const {
+  const std::lock_guard lock(mutex_);
+  return open_ranges_;
 }
 
 bool Recording::Run::take_stop() {

@@ -21,7 +21,7 @@
 
 namespace lanescope::session {
 
-// Fails with one sentence where the range can't begin a capture with these settings.
+// Fails with one sentence if the range can't start a capture with these settings.
 Result<void> check_range(const CaptureSettings& settings);
 
 class Recording::Run {
@@ -36,7 +36,7 @@ class Recording::Run {
   bool wait_for(std::chrono::milliseconds limit);
   std::vector<std::string> take_messages();
 
-  // What callers ask of the recording's thread, and wait for.
+  // A request of callers to the recording's thread; they wait for the answer.
   struct Order {
     enum Kind { kStart, kEnd, kCancel } kind;
     CaptureRequest request;
@@ -49,6 +49,7 @@ class Recording::Run {
 
   [[nodiscard]] RecordingState state() const;
   [[nodiscard]] RecordingStatistics statistics() const;
+  [[nodiscard]] OpenRanges open_ranges() const;
   [[nodiscard]] std::optional<ExitStatus> exit_status() const;
   [[nodiscard]] RecordingOutcome outcome() const;
   [[nodiscard]] std::filesystem::path path() const;
@@ -58,64 +59,65 @@ class Recording::Run {
 
  private:
   enum class Origin { kLaunched, kAttached };
-  // What has been made by the time the target runs, or waits for its program.
+  // What has been made by the time that the target runs, or waits for its program.
   struct Prepared {
     Origin origin;
     pid_t pid;
-    ProcessDescription description;  // of a process that is launched
+    ProcessDescription description;  // of a launched process
     CaptureSettings settings;
     proto::SessionStart start;  // of the first file
     ControlSocket socket;
     OutputRelay relay;
-    std::unique_ptr<MemoryGuard> guard;  // null where no agents are to come, or there is none
+    std::unique_ptr<MemoryGuard> guard;  // null if no agents will come, or if there is no guard
     std::unique_ptr<FrameLog> log;
-    FileDescriptor connection;                                  // to the agent in a process that is attached to
-    std::unique_ptr<GpuMetricsProcess> gpu_metrics;             // where they are asked for
-    std::unique_ptr<machine_metrics::Sampler> machine_metrics;  // likewise
-    std::unique_ptr<cpu::Recorder> threads;                     // none where they are not observed
+    FileDescriptor connection;                                  // to the agent in an attached process
+    std::unique_ptr<GpuMetricsProcess> gpu_metrics;             // null if they are not asked for
+    std::unique_ptr<machine_metrics::Sampler> machine_metrics;  // null if they are not asked for
+    std::unique_ptr<cpu::Recorder> threads;                     // null if they are not observed
     std::vector<proto::Diagnostic> refusals;                    // parts of the recording that can't be had
     std::vector<std::string> shared_by;                         // variables by which processes have files of their own
-    uid_t user = 0;                                             // whose program is recorded
-    std::filesystem::path agent;                                // its file, where a launched program is to load it
+    uid_t user = 0;                                             // of the recorded program
+    std::filesystem::path agent;                                // its file, if a launched program must load it
     std::unique_ptr<HeldThread> thread;
     std::int64_t released = 0;  // CLOCK_MONOTONIC ns from which a launched process may run
   };
   Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);
-  // What kept a recording from beginning.
+  // Why a recording could not start.
   struct Obstacle {
-    enum Kind { kRequest, kShortage } kind = kRequest;  // kShortage: of something that the system gives
-    pid_t running = 0;                                  // the program, where it runs all the same; 0: it does not
+    enum Kind { kRequest, kShortage } kind = kRequest;  // kShortage: the system lacked something
+    pid_t running = 0;                                  // the program, if it runs anyway; 0: it does not
   };
   static Result<std::unique_ptr<Run>> try_to_start(LaunchRequest request, FrameSink sink, const std::filesystem::path& program,
                                                    const std::filesystem::path& agent, Obstacle& obstacle);
 
   void loop();
-  void give_up(const std::string& reason);  // recording; the program goes on
-  void look();                              // one round: who came, who went, what they wrote
+  void give_up(const std::string& reason);  // ends the recording; the program runs on
+  void look();                              // one round: who came, who left, what they wrote
   void wait();
   [[nodiscard]] std::chrono::milliseconds longest_period() const;  // between looks
   void compare_clocks();
-  void read_words();  // of agents that can't come
+  void read_words();  // of agents that can't connect
   void accept_agents();
   void drain_gpu_metrics();
-  [[nodiscard]] GpuMetricsProcess::Samples gpu_samples() const;         // what is kept of those that come now
-  [[nodiscard]] machine_metrics::Sampler::Take take_machine_metrics();  // into the log, while it records
+  [[nodiscard]] GpuMetricsProcess::Samples gpu_samples() const;         // which of the samples that come now are kept
+  [[nodiscard]] machine_metrics::Sampler::Take take_machine_metrics();  // whether samples go into the log, while it records
   void write_due();
   void write_clocks();  // how the machine's clocks stand
   void publish_due();
   void publish();
+  void publish_open_ranges();
 
-  // What comes next in the life of the recording.
+  // Moves to the next state of the recording, if it is due.
   void advance();
   void advance_waiting(std::int64_t now);
   void advance_recording(std::int64_t now);
   void advance_stopping(std::int64_t now);
-  void follow_target();  // captures that the target began
+  void follow_target();  // follows captures that the target started
   void note_lost(const Error& reason);
-  [[nodiscard]] bool awaits_target() const;  // which begins and ends captures
+  [[nodiscard]] bool awaits_target() const;  // true if the target starts and ends captures
   [[nodiscard]] bool range_is_over() const;
   [[nodiscard]] bool range_repeats_on() const;
-  [[nodiscard]] bool by_request() const;  // captures begin when somebody asks for them
+  [[nodiscard]] bool by_request() const;  // captures start when somebody asks for them
   void take_order();
   [[nodiscard]] bool targets_have_ended() const;
 
@@ -123,35 +125,35 @@ class Recording::Run {
   Result<void> observe(const CaptureRequest& request);
   Result<std::filesystem::path> begin_capture(const CaptureRequest& request);
   void discard_if_still_delayed();
-  void stop_recording();  // what the open file holds ends now
+  void stop_recording(std::int64_t end);  // what the open file holds ends at this time, CLOCK_MONOTONIC ns
   void begin_stopping(EndReason reason);
   enum class Next { kWait, kWaitForEnd, kShutDown };
   [[nodiscard]] Next next_after(EndReason reason) const;
-  void end_part();  // writes all that the file holds, but names of code
+  void end_part();  // writes all that the file holds, except names of code
   [[nodiscard]] bool has_named(std::int64_t now);
   void end_capture(EndReason reason);  // its file is complete, or thrown away
   void expect_no_more_captures();
   void expect_no_range();
-  // Fails with what is to be said of the file, or of one of its shares, that is not there, or not whole.
+  // Fails with a sentence about the file, or one of its shares, if it is missing or incomplete.
   Result<std::filesystem::path> close_file(EndReason reason);
   void answer_end(const Result<std::filesystem::path>& file);
   void forget_replaced(const std::filesystem::path& path);
   std::optional<Error> note_closed(const ClosedFile& file, EndReason reason);
   void end(EndReason reason);
-  void signal_others_of_job(int signal);  // of the program's process group, those that have not joined
+  void signal_others_of_job(int signal);  // to processes of the program's process group that have not joined
   [[nodiscard]] bool have_signalled_ended() const;
   [[nodiscard]] std::string running_processes() const;
-  void say_whom_it_waits_for(std::int64_t now);  // once the program has ended for a while, and others have not
-  void note_left_behind();                       // processes that have not joined, and may yet do what would have been recorded
+  void say_whom_it_waits_for(std::int64_t now);  // once the program has ended for a while, and other processes have not
+  void note_left_behind();                       // processes that have not joined, and may still do what would have been recorded
   void set_state(RecordingState state);
   void take_output();
   void take_last_output();
   void pass_on_due();
-  void wake();  // the recording's thread; from any
+  void wake();  // wakes the recording's thread; callable from any thread
   void report(const std::string& sentence);
-  void warn(const std::string& sentence);  // the user, and the reader of the file
+  void warn(const std::string& sentence);  // tells the user, and the reader of the file
 
-  // The recording's thread alone.
+  // Used only by the recording's thread.
   LaunchRequest request_;
   Reception reception_;
   OutputRelay relay_;
@@ -159,40 +161,40 @@ class Recording::Run {
   FileDescriptor wake_;
   ProcessTable processes_;
   OutputLog output_;
-  std::unique_ptr<GpuMetricsProcess> gpu_metrics_;             // null where none are asked for
-  std::unique_ptr<machine_metrics::Sampler> machine_metrics_;  // likewise
+  std::unique_ptr<GpuMetricsProcess> gpu_metrics_;             // null if not asked for
+  std::unique_ptr<machine_metrics::Sampler> machine_metrics_;  // null if not asked for
   std::chrono::milliseconds period_{1};
   proto::SessionStart start_;
   std::int64_t started_;
   std::int64_t recording_since_ = 0;
-  CaptureRange range_;                 // of the capture under way, or of those that may come
-  CaptureRequest awaited_;             // what was asked of the capture that the range begins
-  cpu::CpuSettings observed_threads_;  // as they are now
+  CaptureRange range_;                 // of the current capture, or of captures that may come
+  CaptureRequest awaited_;             // the request for the capture that the range starts
+  cpu::CpuSettings observed_threads_;  // the current settings
   GpuMetricsSettings observed_gpus_;
   machine_metrics::Settings observed_machine_;
-  std::optional<std::chrono::nanoseconds> duration_;  // of the capture under way
+  std::optional<std::chrono::nanoseconds> duration_;  // of the current capture
   OnTargetExit on_target_exit_ = OnTargetExit::kStop;
-  std::size_t starts_ = 0;             // that were ordered
-  std::uint32_t captures_ = 0;         // that began, with this range
-  std::uint32_t answered_begins_ = 0;  // of those that the target began
+  std::size_t starts_ = 0;             // number that was ordered
+  std::uint32_t captures_ = 0;         // number that started with this range
+  std::uint32_t answered_begins_ = 0;  // of captures that the target started
   bool no_more_captures_ = false;
   bool discards_file_ = false;
-  std::optional<std::promise<Result<std::filesystem::path>>> awaits_end_;  // who ordered it
-  std::int64_t stopped_ = 0;                                               // CLOCK_MONOTONIC ns at which what the open file holds ended; 0: it goes on
-  bool has_ended_part_ = false;                                            // of that file
+  std::optional<std::promise<Result<std::filesystem::path>>> awaits_end_;  // answer to whoever ordered it
+  std::int64_t stopped_ = 0;                                               // CLOCK_MONOTONIC ns at which what the open file holds ended; 0: it continues
+  bool has_ended_part_ = false;                                            // for that file
   std::int64_t stop_deadline_ = 0;
-  std::int64_t naming_since_ = 0;       // names of code are being looked up for the file that is about to be closed; 0: not yet
-  std::int64_t handover_deadline_ = 0;  // before the first of signals_to_pass_on_; 0: not asked for yet
+  std::int64_t naming_since_ = 0;       // when the lookup of names started for the file that is about to be closed; 0: not yet
+  std::int64_t handover_deadline_ = 0;  // for the first of signals_to_pass_on_; 0: not asked for yet
   std::int64_t last_flush_;
   std::int64_t last_clocks_ = 0;
   std::int64_t last_progress_;
-  std::optional<CounterLines> counter_lines_;  // none where the kernel does not keep time by the processor's counter
+  std::optional<CounterLines> counter_lines_;  // none if the kernel does not keep time by the processor's counter
   std::int64_t last_line_ = 0;
   std::int64_t last_publication_;
   EndReason reason_ = EndReason::kUnknown;
   bool end_signal_sent_ = false;
-  std::vector<FileDescriptor> signalled_;  // who got the end signal beside those that live in processes_: to wait for
-  std::int64_t launched_ended_ = 0;        // when that was seen; 0: not yet
+  std::vector<FileDescriptor> signalled_;  // processes that got the end signal and are not in processes_: to wait for
+  std::int64_t launched_ended_ = 0;        // when the end of the launched process was seen; 0: not yet
   bool is_wait_told_ = false;
   bool output_may_come_ = true;
 
@@ -215,6 +217,7 @@ class Recording::Run {
   std::condition_variable changed_;
   RecordingState state_ = RecordingState::kRecording;
   RecordingStatistics statistics_;
+  OpenRanges open_ranges_;  // where somebody watches
   std::optional<ExitStatus> exit_status_;
   std::filesystem::path path_;
   std::deque<Order> orders_;

@@ -1,4 +1,4 @@
-// The captures of a recording: who begins each, into which file it goes, what comes after it.
+// The captures of a recording: what starts each, into which file it goes, and what follows it.
 #include <algorithm>
 
 #include "clock.h"
@@ -15,26 +15,26 @@ proto::EndReason to_proto(EndReason reason) { return static_cast<proto::EndReaso
 
 constexpr const char* kDelayed = "No capture is under way, and none begins before the delay of the recording (-y) is over. Ask again then.";
 constexpr std::int64_t kNamingPatience = 30'000'000'000;         // ns
-constexpr std::int64_t kNamingPatienceOfTarget = 5'000'000'000;  // ns, where it waits for its next capture (agent/channel/capture.h)
+constexpr std::int64_t kNamingPatienceOfTarget = 5'000'000'000;  // ns, if the target waits for its next capture (agent/channel/capture.h)
 constexpr std::chrono::milliseconds kNamingLook{1};
-constexpr std::int64_t kQuietNaming = 2'000'000'000;  // ns of it before we say so
+constexpr std::int64_t kQuietNaming = 2'000'000'000;  // ns after which a message is given
 
 bool is_by_target(const CaptureRange& range) { return range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange; }
 
-// A variable that the name needs, and that neither we have nor files are shared by.
+// A variable that the name needs, that we lack, and by which files are not shared.
 std::optional<std::string> variable_beside(const std::string& pattern, const std::vector<std::string>& shared_by) {
   for (std::string& name : missing_variables(pattern))
     if (std::find(shared_by.begin(), shared_by.end(), name) == shared_by.end()) return std::move(name);
   return std::nullopt;
 }
 
-// NFS gives a file that is removed another name until it is closed.
+// NFS renames a file that is removed until it is closed.
 bool was_moved(const ClosedFile& file) {
   const Whereabouts& now = file.whereabouts;
   return now.kind == Whereabouts::kMoved && (now.moved_to.empty() || identity_of(now.moved_to) == file.identity);
 }
 
-// What became of a file that is not where it was recorded into; none where it is.
+// What happened to a file that is not at its place any more; nothing if it is there.
 std::optional<Error> said_of_place(const ClosedFile& file) {
   const Whereabouts& now = file.whereabouts;
   const std::string name = file.path.string();
@@ -69,22 +69,22 @@ bool Recording::Run::range_is_over() const {
   return is_by_target(range_) && range_.after != AfterCapture::kGoOn && processes_.captures().ends >= answered_begins_;
 }
 
-// A target that began a capture waits for our answer: it comes once everything records, or never will.
+// A target that started a capture waits for our answer, which comes once everything records, or it is clear that nothing will.
 void Recording::Run::follow_target() {
   const std::uint32_t begins = processes_.captures().begins;
   if (begins == answered_begins_) return;
-  if (state_ == RecordingState::kRecording && range_is_over()) return;  // it begins the next capture, once this one is complete
+  if (state_ == RecordingState::kRecording && range_is_over()) return;  // it starts the next capture, once this one is complete
   const bool awaited = state_ == RecordingState::kWaiting && is_by_target(range_) && !no_more_captures_ && wish_.load() == Wish::kNone;
   if (awaited) {
     if (const auto file = begin_capture(awaited_); !file) note_lost(file.error());
   } else if (state_ == RecordingState::kRecording) {
-    processes_.set_recording(true);  // another process, within the capture under way
+    processes_.begin_recording();  // another process, within the capture under way
   }
   answered_begins_ = begins;
   processes_.answer_captures();
 }
 
-// A capture of the target's that has no file.
+// Notes a capture of the target that has no file.
 void Recording::Run::note_lost(const Error& reason) {
   {
     const std::lock_guard lock(mutex_);
@@ -120,7 +120,7 @@ void Recording::Run::take_order() {
   }
 }
 
-// Begins a capture, or waits for the range that begins it.
+// Starts a capture, or waits for the range that starts it.
 Result<std::filesystem::path> Recording::Run::start_capture(const CaptureRequest& request) {
   if (request.range && !by_request()) return Error{"The range that this recording captures was chosen when it began."};
   if (request.range) {
@@ -147,11 +147,11 @@ Result<std::filesystem::path> Recording::Run::start_capture(const CaptureRequest
   return std::filesystem::path();
 }
 
-// Observes threads and GPUs as this capture has it, which may be otherwise than the one before.
+// Observes threads and GPUs with the settings of this capture, which may differ from those before.
 Result<void> Recording::Run::observe(const CaptureRequest& request) {
   std::vector<proto::Diagnostic> refusals;
   cpu::CpuSettings threads = request.cpu.value_or(request_.settings.cpu);
-  threads.system_calls = request_.settings.cpu.system_calls;  // traced or not, as all that is traced, by the recording
+  threads.system_calls = request_.settings.cpu.system_calls;  // traced or not for the whole recording, as everything that is traced
   if (threads != observed_threads_) {
     if (threads.any() && !processes_.lives(pid_))
       return Error{"Process " + std::to_string(pid_) + " has ended: threads of what it started are observed as before, or not at all."};
@@ -209,7 +209,7 @@ Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest
   write_clocks();
   recording_since_ = start_.epoch();
   if (range_.after == AfterCapture::kGoOn) processes_.take_trigger_away();
-  processes_.set_recording(true);
+  processes_.begin_recording();
   {
     const std::lock_guard lock(mutex_);
     path_ = log_->path();
@@ -224,7 +224,7 @@ bool Recording::Run::range_repeats_on() const { return range_.after == AfterCapt
 
 Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
   if (reason == EndReason::kStopped && !awaits_end_) return Next::kShutDown;
-  // There is no program of ours to wait for where we attached to one.
+  // If we attached to a process, there is no program of ours to wait for.
   const Next without_captures = origin_ == Origin::kAttached ? Next::kShutDown : Next::kWaitForEnd;
   if (reason == EndReason::kStopped) return range_.trigger == CaptureTrigger::kNone ? without_captures : Next::kWait;
   if (reason == EndReason::kFileSize || reason == EndReason::kDiskFull) return without_captures;
@@ -235,7 +235,7 @@ Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
   return by_request() ? Next::kWait : Next::kWaitForEnd;
 }
 
-// Returns whether code has its names that the file shows, as far as there is time for that. Does not wait: agents are greeted meanwhile.
+// Returns true if the code in the file has names, as far as there is time for that. Does not wait, because agents must be greeted meanwhile.
 bool Recording::Run::has_named(std::int64_t now) {
   if (discards_file_ || !log_->is_open()) return true;
   if (naming_since_ == 0) {
@@ -255,7 +255,7 @@ bool Recording::Run::has_named(std::int64_t now) {
   return true;
 }
 
-// Before names of code are looked up, which may take long: what is open ends with the recording, and what comes meanwhile is of no part.
+// Called before names of code are looked up, which may take long: open ranges end with the recording, and what comes meanwhile belongs to no part.
 void Recording::Run::end_part() {
   if (has_ended_part_) return;
   if (machine_metrics_) machine_metrics_->drain(take_machine_metrics());
@@ -276,7 +276,7 @@ void Recording::Run::end_capture(EndReason reason) {
   answer_end(file);
 }
 
-// Whoever ordered the end finds the recording as it is behind it.
+// Whoever ordered the end sees the recording in the state after it.
 void Recording::Run::answer_end(const Result<std::filesystem::path>& file) {
   if (awaits_end_) awaits_end_->set_value(file);
   awaits_end_.reset();
@@ -326,7 +326,7 @@ std::optional<Error> Recording::Run::note_closed(const ClosedFile& file, EndReas
   return failure;
 }
 
-// An earlier file of this name that a later one was written over.
+// Forgets an earlier file of this name that a later one has overwritten.
 void Recording::Run::forget_replaced(const std::filesystem::path& path) {
   const std::optional<FileIdentity> there = identity_of(path);
   const std::lock_guard lock(mutex_);
@@ -338,7 +338,7 @@ void Recording::Run::expect_no_more_captures() {
   processes_.take_trigger_away();
 }
 
-// Until somebody asks for the next one.
+// Until somebody asks for the next capture.
 void Recording::Run::expect_no_range() {
   range_ = request_.settings.range;
   awaited_ = {};

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the Python reader of docs/file-format.md on recordings, and compares the number of kernels with what lanescope says; then the one of
-# tests/interop, which compares all that they hold. Files are read as they are, and compacted.
+# Runs the Python reader of docs/file-format.md on recordings, and compares the number of kernels with lanescope's. Then runs the reader of
+# tests/interop, which compares everything in them. Files are read as they are, and compacted.
 #
-# Use: python_reader.sh SOURCE_FOLDER LANESCOPE FILE.trace...   Exit code 77 (skipped) where Python lacks what the page asks for.
+# Use: python_reader.sh SOURCE_FOLDER LANESCOPE FILE.trace...   Exit code 77 (skipped) if Python lacks the modules that the page needs.
 set -eu
 source=$1 lanescope=$2
 shift 2
@@ -15,7 +15,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 protoc --python_out="$folder" -I "$source/proto" "$source/proto/lanescope/trace.proto"
 sed -n '/^```python$/,/^```$/p' "$source/docs/file-format.md" | sed '1d;$d' >"$folder/reader.py"
-# Each in both of its forms.
+# Each file in both of its forms.
 for file in "$@"; do
   "$lanescope" export -q -t trace --form compact -o "$folder/$(basename "$file" .trace).compact.trace" "$file"
 done

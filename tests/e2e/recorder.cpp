@@ -24,7 +24,7 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A process and all that it started.
+// A process and all its descendants.
 std::vector<pid_t> family(pid_t process) {
   std::vector<pid_t> members{process};
   std::error_code gone;
@@ -38,7 +38,7 @@ std::vector<pid_t> family(pid_t process) {
   return members;
 }
 
-// "lanescope: S do_poll", for each thread of each.
+// "lanescope: S do_poll", for each thread of each process.
 std::string activity_of(const std::vector<pid_t>& processes) {
   std::string text;
   for (const pid_t process : processes) {
@@ -60,7 +60,7 @@ void become_lanescope(const std::filesystem::path& folder, std::vector<std::stri
   std::signal(SIGINT, SIG_DFL);
   dup2(output, STDOUT_FILENO);
   dup2(messages, STDERR_FILENO);
-  setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);  // what a killed host leaves behind goes with the folder
+  setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);  // the folder's removal also removes what a killed host leaves
   for (const Environment& variable : environment) setenv(variable.name.c_str(), variable.value.c_str(), 1);
   const std::string binary = program("lanescope").string();
   arguments.insert(arguments.begin(), binary);
@@ -78,7 +78,7 @@ LanescopeProcess::LanescopeProcess(const std::filesystem::path& folder, const st
   const int messages = open(messages_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   REQUIRE(messages >= 0);
   pid_ = fork();
-  // In a group of its own, whose parent is in another one of the session: in a group that the shell has left alone, stop signals do nothing.
+  // In a separate group, whose parent is in another group of the session: in an orphaned group, stop signals do nothing.
   if (pid_ == 0 && setpgid(0, 0) != 0) _exit(127);
   if (pid_ == 0) become_lanescope(folder, arguments, environment, pipe_ends[1], messages);
   close(pipe_ends[1]);
@@ -114,7 +114,7 @@ void LanescopeProcess::wait_for_message(const std::string& text) const {
 }
 
 int LanescopeProcess::wait() {
-  fcntl(output_end_, F_SETFL, O_NONBLOCK);  // a target that runs on may hold the other end
+  fcntl(output_end_, F_SETFL, O_NONBLOCK);  // a target that continues to run may hold the other end
   const auto read_all = [this] {
     char buffer[4096];
     ssize_t size = 0;
@@ -151,7 +151,7 @@ pid_t LanescopeProcess::target() const {
     std::ifstream file(task.path() / "children");
     children.insert(children.end(), std::istream_iterator<pid_t>(file), {});
   }
-  // The recorder's own run its programs, as lanescope-code-names and what is about to become it, or have ended and wait to be noticed.
+  // The recorder's own children run its programs, for example lanescope-code-names or the program about to become it, or have ended and are not reaped yet.
   std::erase_if(children, [](pid_t child) {
     std::error_code gone;
     const std::string runs = std::filesystem::read_symlink("/proc/" + std::to_string(child) + "/exe", gone).filename();
@@ -162,7 +162,7 @@ pid_t LanescopeProcess::target() const {
 }
 
 Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::vector<Environment>& environment) {
-  // Attaching to a program is refused for the moment where the machine is too busy for its limits.
+  // Attaching to a program is refused for now if the machine is too busy for the time limits.
   const auto is_refused_for_now = [&](const Ran& ran) { return arguments.front() == "attach" && ran.code == 1 && ran.messages.ends_with("Try again.\n"); };
   for (;;) {
     LanescopeProcess process(folder, arguments, environment);
@@ -171,6 +171,8 @@ Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::st
     if (!is_refused_for_now(ran)) return ran;
   }
 }
+
+std::string threads_program() { return program("lanescope_program_nvtx_threads").string(); }
 
 std::shared_ptr<const Trace> load(const std::filesystem::path& path) {
   const auto trace = load_trace(path);

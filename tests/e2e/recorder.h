@@ -1,4 +1,4 @@
-// Runs `lanescope` as a user does, and looks at what it leaves.
+// Runs `lanescope` as a user does, and reads what it leaves.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ struct Environment {
   std::string value;
 };
 
-// A `lanescope` that runs in a folder of its own choosing. Its output is kept apart from its messages.
+// A `lanescope` that runs in a given folder. Its output is kept separate from its messages.
 class LanescopeProcess {
  public:
   LanescopeProcess(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::vector<Environment>& environment = {});
@@ -26,13 +26,13 @@ class LanescopeProcess {
   LanescopeProcess& operator=(const LanescopeProcess&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // Reads standard output until this line has come. Fails the test when it ends before.
+  // Reads standard output until this line has come. Fails the test if the output ends before.
   void wait_for_line(const std::string& line);
-  // Looks at standard error until this has come. Fails the test when it ends before.
+  // Reads standard error until this text has come. Fails the test if the process ends before.
   void wait_for_message(const std::string& text) const;
   // Waits for its end; returns the exit code, or 128 + signal.
   int wait();
-  // The only child of it that runs a program.
+  // Its only child that runs a program.
   [[nodiscard]] pid_t target() const;
 
   [[nodiscard]] const std::string& output() const { return output_; }      // valid after wait()
@@ -57,9 +57,12 @@ struct Ran {
 };
 Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::vector<Environment>& environment = {});
 
+// The program whose ranges tests/programs/nvtx/nvtx_threads_facts.h states.
+std::string threads_program();
+
 std::shared_ptr<const Trace> load(const std::filesystem::path& path);
 
-// Events of one kind with this name, of one process or all (kNone).
+// Number of events of one kind with this name, in one process or in all (kNone).
 std::uint64_t count_events(const Trace& trace, TrackKind kind, std::string_view name, ProcessId process = kNone);
 
 }  // namespace lanescope::test

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <regex>
+#include <string>
 
 #include "../collector/agent/mock_cupti.h"
 #include "recorder.h"
@@ -17,10 +19,13 @@ namespace facts = lanescope::test::mock_cupti;
 
 namespace {
 
+// Records of CUPTI that make no sense are counted as invalid beside these; the mock makes some.
+bool says_loss(const std::string& messages) { return std::regex_search(messages, std::regex("[0-9] (records? dropped|CUPTI buffers? lost)")); }
+
 const std::vector<Environment> kMock{{"LANESCOPE_CUPTI_LIBRARY", LANESCOPE_MOCK_CUPTI}};
 std::string cuda_program() { return program("mock_cuda_program").string(); }
 
-// What mock_cupti.h says of MOCK_CUPTI_FAULTS.
+// The values of MOCK_CUPTI_FAULTS are described in mock_cupti.h.
 std::vector<Environment> faulting(const char* when) {
   std::vector<Environment> environment = kMock;
   environment.push_back({"MOCK_CUPTI_FAULTS", when});
@@ -58,7 +63,7 @@ TEST_CASE("what lies between cudaProfilerStart and cudaProfilerStop is recorded,
     const Counts found = counts(*trace);
     CHECK(found.calls == 100);
     CHECK(found.kernels == 100 + facts::kUnfinished);
-    CHECK(found.named == found.kernels);  // names travel with the first chunk that uses them: here, perhaps, of an earlier file
+    CHECK(found.named == found.kernels);  // names are sent with the first chunk that uses them, which may be in an earlier file here
     REQUIRE(trace->gpus().size() == 1);
     CHECK(trace->gpus()[0].name == "Mock GPU");
     CHECK(trace->processes()[0].completeness.dropped == 0);
@@ -81,7 +86,7 @@ TEST_CASE("records that the agent held when the program was killed are counted, 
   CHECK(ran.code == 128 + SIGKILL);
   const auto trace = load(folder.path() / "x.trace");
   const Completeness completeness = trace->processes()[0].completeness;
-  const std::uint64_t told = trace->diagnostics().size();  // that CUPTI records is a record, too
+  const std::uint64_t told = trace->diagnostics().size();  // the message that CUPTI records is a record, too
   CHECK(completeness.produced == trace->event_count() + told + completeness.dropped + completeness.invalid);
 }
 
@@ -146,12 +151,12 @@ TEST_CASE("what CUPTI held when a program was replaced by another by a bare syst
   const auto trace = load(folder.path() / "x.trace");
   REQUIRE(trace->processes().size() == 2);
   CHECK(trace->processes()[0].end_kind == ProcessEndKind::kReplaced);
-  const bool all_there = counts(*trace).calls == 1'000;  // the agent may have asked for them just before
+  const bool all_there = counts(*trace).calls == 1'000;  // the agent may have requested them just before
   const Completeness& completeness = trace->processes()[0].completeness;
   CHECK((all_there || completeness.unreturned_buffers > 0 || completeness.dropped > 0));
   const bool is_lost = completeness.unreturned_buffers > 0;
   CHECK((ran.messages.find("mock_cuda_program: it ended with 1 CUPTI buffer, whose records are lost") != std::string::npos) == is_lost);
-  // The shell has an environment of its own; whether it is there for long enough to be seen hangs on the machine.
+  // The shell has a separate environment; whether it runs long enough to be seen depends on the machine.
   const bool is_named = ran.messages.find("sh: this process could not be followed") != std::string::npos;
   CHECK((ran.messages.find("nothing dropped") != std::string::npos) == (!is_lost && !is_named && completeness.dropped == 0));
   const Ran info = run_lanescope(folder.path(), {"info", "x.trace"});
@@ -181,7 +186,7 @@ TEST_CASE("of a program that a signal ends all GPU work is in the file, or said 
   const bool is_whole = counts(*trace).calls == std::stoull(count) && counts(*trace).kernels >= std::stoull(count);
   const Completeness& completeness = process.completeness;
   CHECK((is_whole || completeness.dropped > 0 || completeness.unreturned_buffers > 0));
-  CHECK(is_whole == (ran.messages.find("nothing dropped") != std::string::npos));
+  CHECK(is_whole == !says_loss(ran.messages));
   if (signal != SIGKILL) CHECK(is_whole);
 }
 
@@ -201,7 +206,7 @@ TEST_CASE("a signal that is passed on to a program comes once its GPU work of be
   recording.wait_for_line("running");
   kill(recording.pid(), SIGTERM);
   CHECK(recording.wait() == 128 + SIGTERM);
-  CHECK_THAT(recording.messages(), contains_text("nothing dropped"));
+  CHECK_FALSE(says_loss(recording.messages()));
   const auto trace = load(folder.path() / "x.trace");
   CHECK(trace->processes()[0].signal == SIGTERM);
   CHECK(counts(*trace).calls == 1'000);
@@ -245,8 +250,8 @@ TEST_CASE("records that can't be read end the recording of GPU work, not the pro
   const Process& process = trace->processes()[0];
   CHECK(process.end_kind == ProcessEndKind::kExited);
   CHECK(process.crash_thread == 0);
-  CHECK(process.completeness.unreturned_buffers >= 1);  // that one; those before it were read
-  CHECK(counts(*trace).kernels >= 65'536);              // a whole chunk at least was written before
+  CHECK(process.completeness.unreturned_buffers >= 1);  // the one with the fault; earlier ones were read
+  CHECK(counts(*trace).kernels >= 65'536);              // at least a whole chunk was written before
   CHECK(counts(*trace).calls + counts(*trace).kernels <= 200'000);
   CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
 }
@@ -264,9 +269,9 @@ TEST_CASE("a fault of CUPTI's at the end of a program costs its last GPU work, n
   CHECK_THAT(ran.messages, contains_text(kTold) && !contains_text("nothing dropped"));
   const auto trace = load(folder.path() / "x.trace");
   const Process& process = trace->processes()[0];
-  CHECK(process.completeness.unreturned_buffers == 1);  // nobody knows what it kept
+  CHECK(process.completeness.unreturned_buffers == 1);  // what CUPTI kept is unknown
   CHECK(process.crash_thread == (code == 128 + SIGABRT ? process.pid : 0));
-  CHECK(counts(*trace).calls == 1'000);  // what CUPTI had given back before
+  CHECK(counts(*trace).calls == 1'000);  // CUPTI had returned these before
   CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
 }
 
@@ -323,7 +328,7 @@ TEST_CASE("CUDA in a child that was forked without exec is recorded where the pa
 
 TEST_CASE("of a capture that ends while a kernel runs for seconds it is said that this is missing, and the program goes on") {
   const TemporaryFolder folder;
-  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);  // so that its end is seen here
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);  // so that this process notices its end
   LanescopeProcess recording(folder.path(), {"profile", "-d", "10", "--kill=none", "-t", "cuda", "-o", "x", cuda_program(), "100", "long"}, kMock);
   recording.wait_for_line("running");
   const pid_t target = recording.target();
@@ -339,7 +344,7 @@ TEST_CASE("of a capture that ends while a kernel runs for seconds it is said tha
   CHECK(trace->provenance().finished);
   const Counts found = counts(*trace);
   CHECK(found.calls == 101);
-  CHECK(found.kernels == 100 + facts::kUnfinished);  // those have a start, as CUPTI of other versions has it
+  CHECK(found.kernels == 100 + facts::kUnfinished);  // the unfinished kernels have a start, as in other versions of CUPTI
   CHECK(trace->processes()[0].completeness.late == 1);
   CHECK(trace->processes()[0].completeness.invalid == facts::kInvalid);
   const Ran info = run_lanescope(folder.path(), {"info", "x.trace"});
@@ -355,7 +360,7 @@ TEST_CASE("work of a graph whose ends are those of later launches is left out, a
   recording.wait();
 
   const auto trace = load(folder.path() / "x.trace");
-  std::vector<Nanoseconds> durations;  // of the first of the two launches: each kernel ends where the next begins
+  std::vector<Nanoseconds> durations;  // of the first of the two launches: each kernel ends where the next starts
   for (const Track& track : trace->tracks()) {
     if (track.key.kind != TrackKind::kKernels) continue;
     for (const LaneId id : track.lanes) {
@@ -382,7 +387,7 @@ TEST_CASE("devices, contexts, streams and CUDA events have the names that the pr
     CAPTURE(file);
     const auto trace = load(folder.path() / file);
     const ProcessId process = trace->devices().at(0).process;
-    CHECK(trace->cuda_name(process, CudaResource::kDevice, facts::kDevice) == "left");  // the last one counts
+    CHECK(trace->cuda_name(process, CudaResource::kDevice, facts::kDevice) == "left");  // the last name counts
     CHECK(trace->cuda_name(process, CudaResource::kContext, facts::kContext) == "main");
     CHECK(trace->cuda_name(process, CudaResource::kEvent, facts::kEvent) == "batch done");
     const CudaStream* stream = trace->find_stream(process, facts::kContext, facts::kFirstStream + 1);

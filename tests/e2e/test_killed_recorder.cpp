@@ -1,12 +1,15 @@
-// A recorder that is killed leaves the programs as they were without it: they go on, take no more memory for it, and end as they do alone.
+// A recorder that is killed leaves programs as they were without it: they continue, use no more memory for it, and end as they do alone.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <string_view>
 #include <thread>
 
 #include "recorder.h"
@@ -23,7 +26,7 @@ namespace {
 
 std::string outliving() { return program("lanescope_program_nvtx_outliving").string(); }
 
-constexpr std::size_t kHeaders = 64u << 10;  // bytes that are left of a recording, at most
+constexpr std::size_t kHeaders = 64u << 10;  // bytes that a recording may leave
 constexpr std::size_t kRecords = 1u << 20;   // bytes that the program writes in 50 ms
 
 std::vector<pid_t> numbers_in(const std::filesystem::path& file) {
@@ -31,13 +34,16 @@ std::vector<pid_t> numbers_in(const std::filesystem::path& file) {
   return {std::istream_iterator<pid_t>(text), std::istream_iterator<pid_t>()};
 }
 
-// Bytes of shared memory that the process has.
-std::size_t shared_memory_of(pid_t pid) {
+// What /proc says under that name about the process ("RssShmem:"); 0 if it says nothing.
+std::size_t status_of(pid_t pid, std::string_view name) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("RssShmem:")) return std::stoul(line.substr(9)) << 10;
+    if (line.starts_with(name)) return std::stoul(line.substr(name.size()));
   return 0;
 }
+
+// Bytes of shared memory that the process has.
+std::size_t shared_memory_of(pid_t pid) { return status_of(pid, "RssShmem:") << 10; }
 
 template <typename Condition>
 void wait_until(Condition holds) {
@@ -65,11 +71,34 @@ void check_that_memory_returns(const std::vector<pid_t>& processes) {
     while (shared_memory_of(each) > kHeaders && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(10ms);
     CHECK(shared_memory_of(each) <= kHeaders);
   }
-  std::this_thread::sleep_for(500ms);  // in which the program writes ten times what is not to be there
+  // It rests once behind each thousand of ranges. Recorded, these would take many times the limit.
+  constexpr std::size_t kRests = 300;
+  const auto rests = [](pid_t each) { return status_of(each, "voluntary_ctxt_switches:"); };
+  for (const pid_t each : processes) wait_until([&, before = rests(each)] { return rests(each) >= before + kRests; });
   for (const pid_t each : processes) CHECK(shared_memory_of(each) <= kRecords);
 }
 
 void kill_recorder(LanescopeProcess& recorder) { kill(recorder.pid(), SIGKILL); }
+
+// The sockets that the process has open: "socket:[4711]".
+std::set<std::string> sockets_of(pid_t pid) {
+  std::set<std::string> sockets;
+  std::error_code gone;
+  for (const auto& descriptor : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone))
+    if (const std::string target = std::filesystem::read_symlink(descriptor, gone).string(); target.starts_with("socket:")) sockets.insert(target);
+  return sockets;
+}
+
+// The last child of the process, once it has a connection that its parent does not have: it has asked the recorder.
+void wait_until_a_child_asks(pid_t parent, std::size_t children) {
+  wait_until([&] {
+    std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
+    const std::vector<pid_t> all{std::istream_iterator<pid_t>(list), std::istream_iterator<pid_t>()};
+    if (all.size() < children) return false;
+    const std::set<std::string> inherited = sockets_of(parent), has = sockets_of(all.back());
+    return !std::includes(inherited.begin(), inherited.end(), has.begin(), has.end());
+  });
+}
 
 }  // namespace
 
@@ -96,13 +125,15 @@ TEST_CASE("a process that waits for a recorder which is killed goes on at once, 
                             {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", "sh", "-c", "$0 $1; echo code $?", outliving(), numbers});
   const pid_t parent = recorded_family(numbers).front();
   kill(recorder.pid(), SIGSTOP);
+  siginfo_t stopped{};  // until its last thread is stopped, it may answer
+  REQUIRE(waitid(P_PID, static_cast<id_t>(recorder.pid()), &stopped, WSTOPPED) == 0);
+  const auto before = std::chrono::steady_clock::now();
   kill(parent, SIGUSR1);
-  std::this_thread::sleep_for(200ms);  // it asks to be recorded
+  wait_until_a_child_asks(parent, 2);
   CHECK(numbers_in(numbers).size() == 2);
-  const auto killed = std::chrono::steady_clock::now();
   kill_recorder(recorder);
   wait_until([&] { return numbers_in(numbers).size() == 3; });
-  CHECK(std::chrono::steady_clock::now() - killed < 3s);  // it would wait for five
+  CHECK(std::chrono::steady_clock::now() - before < 5s);  // for so long it would wait for the answer
   check_that_memory_returns(numbers_in(numbers));
   kill(parent, SIGTERM);
   recorder.wait_for_line("code 5");

@@ -1,4 +1,4 @@
-// How programs and recordings end: in each case the program behaves as without us, and the file opens and says what it holds.
+// How programs and recordings end: in each case the program behaves as without a recorder, and the file can be opened and describes its contents.
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ std::string endings() { return program("lanescope_program_endings").string(); }
 std::string lives() { return program("lanescope_program_lives").string(); }
 std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
 
-// The same without us.
+// Runs the command without a recorder.
 Ran run_alone(const std::vector<std::string>& command) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -50,7 +50,7 @@ Ran run_alone(const std::vector<std::string>& command) {
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), output, {}};
 }
 
-// lanescope in this folder, where its sessions are, too, under what a shell's `ulimit` limits.
+// Runs lanescope in this folder, which also holds its sessions, under a limit set by a shell's `ulimit`.
 Ran run_under(const std::string& limit, const std::filesystem::path& folder, const std::vector<std::string>& arguments) {
   const std::string script =
       "cd " + folder.string() + "; exec 2>messages; export XDG_RUNTIME_DIR=" + folder.string() + "; ulimit -c 0; " + limit + "; exec \"$0\" \"$@\"";
@@ -68,7 +68,7 @@ bool says(const Ran& ran, std::string_view text) { return ran.messages.find(text
 struct Ending {
   std::vector<std::string> arguments;
   std::uint64_t steps;
-  std::size_t processes;  // at least: with -t osrt those count, too, that only fork
+  std::size_t processes;  // at least: with -t osrt, processes that only fork count, too
   ProcessEndKind kind;    // of the last process
 };
 
@@ -108,8 +108,52 @@ TEST_CASE("a program that ends for loading the agent in the strict mode of secco
     CHECK(ran.code == kEnds);
     CHECK_THAT(ran.messages, !contains_text("strict mode), and the kernel"));
   }
-  // Of another SIGKILL nothing is said.
+  // No advice is given for a different SIGKILL.
   CHECK_THAT(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-f", "true", "-o", "x", "sh", "-c", "kill -KILL $$"}).messages, !contains_text("seccomp"));
+}
+
+TEST_CASE("a program that its own seccomp filter ends is said to have been ended so, and one that was sent the signal is not") {
+  constexpr const char* kTold = "its seccomp filter had the kernel end it (SIGSYS) for a system call";
+  const TemporaryFolder folder;
+  const std::string traced = GENERATE("nvtx", "nvtx,osrt", "none");
+  CAPTURE(traced);
+  const auto record = [&](const std::vector<std::string>& way) {
+    std::vector<std::string> arguments{"profile", "-t", traced, "-s", "process-tree", "-f", "true", "-o", "x", lives()};
+    arguments.insert(arguments.end(), way.begin(), way.end());
+    return run_lanescope(folder.path(), arguments);
+  };
+  const Ran ended = record({"seccomp-ends"});
+  CHECK(ended.code == 128 + SIGSYS);
+  CHECK_THAT(ended.messages, contains_text(kTold));
+  CHECK((ended.messages.find("If it does not end so alone") != std::string::npos) == (traced != "none"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+  const Ran sent = record({"signal", std::to_string(SIGSYS)});
+  CHECK(sent.code == 128 + SIGSYS);
+  CHECK_THAT(sent.messages, !contains_text("seccomp"));
+}
+
+TEST_CASE("a child that has the agent half loaded is named, with what to do about it") {
+  constexpr const char* kTold = "it was forked while another thread's loader was at work on the agent, which it has half loaded";
+  const TemporaryFolder folder;
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x",
+                                    program("lanescope_program_fork_in_relocation").string(), program("liblanescope_program_nvtx_life.so").string()});
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.messages, contains_text(kTold) && !contains_text("nothing dropped"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+}
+
+TEST_CASE("a service manager's variables that name the process name the program, as without us") {
+  const TemporaryFolder folder;
+  const std::string number = GENERATE("$$", "1");  // the recorder's, or that of another process, which stays
+  const std::string check = "for each in \"$LISTEN_PID\" \"$WATCHDOG_PID\" \"$SYSTEMD_EXEC_PID\"; do test \"$each\" = " + number +
+                            " || exit 1; done; test \"$LISTEN_FDS $OTHER_PID\" = \"2 $PPID\" && exit 7";
+  const std::string lanescope = program("lanescope").string() + " profile -t nvtx -s none --cpuctxsw=none -o " + (folder.path() / "x").string();
+  CAPTURE(number);
+  CHECK(run_alone({"/bin/sh", "-c",
+                   "export LISTEN_FDS=2 OTHER_PID=$$ LISTEN_PID=" + number + " WATCHDOG_PID=" + number + " SYSTEMD_EXEC_PID=" + number + "; exec " + lanescope +
+                       " sh -c '" + check + "'"})
+            .code == 7);
 }
 
 TEST_CASE("a child that is killed while it joins the recording is one process, which is its parent's program and begins behind it") {
@@ -128,19 +172,19 @@ TEST_CASE("a child that is killed while it joins the recording is one process, w
     CHECK(process.end_kind != ProcessEndKind::kReplaced);
     if (!process.forked) continue;
     CHECK(process.parent_pid == first);
-    CHECK(process.end.value_or(0) - process.start < 1'000'000'000);  // of 1 to 4 ms, on a busy machine
+    CHECK(process.end.value_or(0) - process.start < 1'000'000'000);  // it takes 1 to 4 ms, or more on a busy machine
   }
 }
 
 TEST_CASE("a program that leaves for another root folder before its first range loses none where the agent is there already") {
-  if (geteuid() != 0) return;  // by root alone
+  if (geteuid() != 0) return;  // only root can do this
   const TemporaryFolder folder;
   const std::filesystem::path jail = folder.path() / "jail";
   std::filesystem::create_directory(jail);
   const Ran ran =
       run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "chroot-first", jail.string()});
   CHECK(ran.code == 2);                                                                          // as alone
-  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 150);  // its own, and a child's
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 150);  // its own and a child's
   CHECK_THAT(ran.messages, contains_text("nothing dropped"));
 }
 
@@ -201,7 +245,7 @@ TEST_CASE("a program that crashes is said to have, in which thread and where") {
   struct Crash {
     std::string how;
     std::string signal;
-    std::string address;  // where that is known
+    std::string address;  // if it is known
   };
   const auto each = GENERATE(values<Crash>({{"fault", "SIGSEGV", "0x10"},
                                             {"chained", "SIGSEGV", "0x10"},
@@ -241,7 +285,7 @@ TEST_CASE("a program for which there is no memory left is ended by the kernel, a
     WARN("Only root can limit the memory of a group of processes: not tested.");
     return;
   }
-  // Like this it and its memory lie within the limit, and ours do not.
+  // This puts the program and its memory under the limit, but not our processes.
   const std::string script = "echo $$ > " + limit.entry() + "; exec " + endings() + " hog";
   const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", "sh", "-c", script});
   const Ran alone = run_alone({"/bin/sh", "-c", script});
@@ -255,7 +299,7 @@ TEST_CASE("a program for which there is no memory left is ended by the kernel, a
   CHECK(trace->processes().back().completeness.dropped == 0);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take more addresses than that
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need more addresses than that
 TEST_CASE("a recorder that has no memory for names of code goes on, and says so") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "x").string();
@@ -324,7 +368,7 @@ TEST_CASE("a program that may not take the addresses in which it would report ru
 TEST_CASE("a program that is started with an emptied environment runs as without us, and is named as one that could not be followed") {
   const TemporaryFolder folder;
   const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
-  // It lives until the recorder has said so.
+  // It runs until the recorder has reported it.
   const std::string waits = "while ! /bin/grep -q followed " + (folder.path() / "messages").string() + "; do /bin/sleep 0.05; done; exit 7";
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", "sh", "-c", "env -i /bin/sh -c '" + waits + "'"});
   CHECK(ran.code == 7);
@@ -354,7 +398,7 @@ TEST_CASE("a program with another malloc is recorded as any other") {
   const std::vector<Environment> environment{{"LD_PRELOAD", kLibrary}};
   const TemporaryFolder folder;
   const Ran probe = run_lanescope(folder.path(), {"--version"}, environment);
-  if (probe.messages.find(kLibrary) != std::string::npos) {  // the loader says that it is not there
+  if (probe.messages.find(kLibrary) != std::string::npos) {  // the loader reports that it is missing
     WARN("There is no jemalloc (libjemalloc2): not tested.");
     return;
   }
@@ -370,7 +414,7 @@ TEST_CASE("a program with another malloc is recorded as any other") {
 
 TEST_CASE("a program whose host is killed lives on, prints, and ends as it would have") {
   const TemporaryFolder folder;
-  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);  // so that its end is seen here
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);  // so that this process notices its end
   LanescopeProcess recording(folder.path(), {"profile", "-t", "cuda,nvtx,osrt", "-o", "cut", endless(), "5"});
   recording.wait_for_line("ready");
   const pid_t target = recording.target();
@@ -426,9 +470,9 @@ TEST_CASE("a recording whose place another file has by its end says where it is,
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "x.trace").string(), kept = (folder.path() / "kept.trace").string();
   struct Case {
-    std::string done;  // while it is recorded
+    std::string done;  // during the recording
     std::string words;
-    std::string left;  // at its place
+    std::string left;  // the content at its place
   };
   const std::vector<Case> cases{
       Case{"mv " + file + " " + kept, file + " was moved to " + kept + " while it was recorded: all that was recorded is in the file that was moved.", ""},
@@ -457,7 +501,7 @@ TEST_CASE("a recording whose place another file has by its end says where it is,
 
 namespace {
 
-// A file system of so many KiB, where we may make one.
+// A file system of this number of KiB, if we may make one.
 class SmallDisk {
  public:
   SmallDisk(const std::filesystem::path& place, int size) : place_(place) {
@@ -484,7 +528,7 @@ TEST_CASE("a full disk ends the recording, not the program, and the file opens")
   const std::filesystem::path disk = folder.path() / "disk";
   const SmallDisk small(disk, 64);
   if (!small.is_there()) return;
-  // Numbers at random hardly compress: what is printed fills the disk.
+  // Random numbers hardly compress: the output fills the disk.
   const std::vector<std::string> command{"/bin/sh", "-c", "awk 'BEGIN { for (x = 1; i < 200000; ++i) print x = x * 16807 % 2147483647 }'; echo whole; exit 6"};
   std::vector<std::string> arguments{"profile", "-o", (disk / "x").string()};
   arguments.insert(arguments.end(), command.begin(), command.end());
@@ -492,7 +536,7 @@ TEST_CASE("a full disk ends the recording, not the program, and the file opens")
   const Ran ran = run_lanescope(folder.path(), arguments);
   CHECK(ran.code == 6);
   CHECK(ran.code == alone.code);
-  CHECK((ran.output == alone.output));  // 3 MB: not to be printed
+  CHECK((ran.output == alone.output));  // 3 MB: too long to be printed
   CHECK(ran.output.ends_with("whole\n"));
   CHECK(ran.messages.find("x.trace") != std::string::npos);
   CHECK(ran.messages.find("nothing dropped") == std::string::npos);
@@ -538,7 +582,7 @@ TEST_CASE("a process that runs on by itself when the recording ends, and has mad
   REQUIRE(sleeper > 0);
   CHECK(kill(sleeper, SIGKILL) == 0);
 
-  // As it is where it says so itself.
+  // A process whose own agent reports is not named.
   const Ran alone = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "--sample=none", "--cpuctxsw=none", "-o", "y", lives(), "orphan"});
   CHECK_THAT(alone.messages, !contains_text("run on"));
 }
@@ -559,7 +603,7 @@ TEST_CASE("a static program runs as it does without us, and the file says that i
   CHECK_THAT(ran.messages, contains_text("its calls into the C library are not recorded: it is linked statically"));
   const auto is_it = [](const Process& process) { return process.name.starts_with("attach_target"); };
   CHECK(std::any_of(trace->processes().begin(), trace->processes().end(), is_it));
-  // The same where its threads are not seen, but it lives for a while.
+  // The same without observed threads, but with a program that lives for a while.
   arguments.insert(arguments.begin() + 1, {"-f", "-s", "none", "--cpuctxsw=none"});
   arguments.back() = "(sleep 0.5; printf hello) | " + program("attach_target_static").string() + " read";
   CHECK_THAT(run_lanescope(folder.path(), arguments).messages, contains_text("its calls into the C library are not recorded: it is linked statically"));
@@ -629,11 +673,11 @@ TEST_CASE("a program that uses musl runs as it does without us, and can't be att
   const Ran ran = run_lanescope(folder.path(), arguments);
   CHECK(ran.code == alone.code);
   CHECK(ran.output == alone.output);
-  CHECK_THAT(ran.messages, !contains_text("liblanescope-agent"));  // no complaint of its loader
+  CHECK_THAT(ran.messages, !contains_text("liblanescope-agent"));  // no error of its loader
   const auto trace = load(folder.path() / "x.trace");
   CHECK(trace->provenance().finished);
   CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 0);
-  // Where threads may not be observed, nobody sees the shell become it.
+  // If threads may not be observed, nothing sees the shell become this program.
   const auto is_it = [](const Process& process) { return process.name.starts_with("lanescope_program_musl"); };
   if (std::any_of(trace->processes().begin(), trace->processes().end(), is_it))
     CHECK_THAT(ran.messages, contains_text("its calls into the C library are not recorded: it uses musl as its C library"));
@@ -661,7 +705,7 @@ TEST_CASE("what a killed host leaves behind is cleared away by the next one") {
   CHECK(folders() == 1);
   LanescopeProcess next(folder.path(), {"profile", "-o", "next", endless(), "5"});
   next.wait_for_line("ready");
-  CHECK(folders() == 1);  // its own
+  CHECK(folders() == 1);  // its own folder
   kill(next.target(), SIGTERM);
   CHECK(next.wait() == 5);
   CHECK(folders() == 0);

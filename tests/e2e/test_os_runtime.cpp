@@ -1,4 +1,4 @@
-// Calls into the C library, counted on a program of which they are known.
+// Calls into the C library, counted for a program whose calls are known.
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -14,7 +14,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// Calls of this name in a process, and their time together.
+// Number and total time of the calls of this name in a process.
 struct Calls {
   std::uint64_t count = 0;
   Nanoseconds time = 0;
@@ -35,7 +35,7 @@ Calls calls(const Trace& trace, std::string_view name, ProcessId process) {
   return result;
 }
 
-// A call, or the call chain of one: whose it was, when it began, how long it took.
+// A call, or the call chain of one: its thread, start and duration.
 using Call = std::tuple<ThreadId, Nanoseconds, Nanoseconds>;
 
 template <typename Use>
@@ -193,13 +193,13 @@ TEST_CASE("calls that wait are recorded by name, with their time; errno and the 
   CHECK(calls(*trace, "poll", first).count == 5);
   CHECK(calls(*trace, "poll", first).time >= 10 * kMillisecond);
   CHECK(calls(*trace, "pthread_cond_wait", first).count == 1);
-  CHECK(calls(*trace, "pthread_mutex_lock", first).time >= 15 * kMillisecond);  // the one that waited
+  CHECK(calls(*trace, "pthread_mutex_lock", first).time >= 15 * kMillisecond);  // the one call that waited
   CHECK(calls(*trace, "waitpid", first).count == 2);
   CHECK(calls(*trace, "pthread_cond_clockwait", first).count == 1);
 #if defined(__x86_64__)
   CHECK(calls(*trace, "futex", first).count == 1);
   CHECK(calls(*trace, "futex", first).time >= 4 * kMillisecond);
-  CHECK(calls(*trace, "dlopen", first).count == 3);  // not those in which the loader has to see who calls
+  CHECK(calls(*trace, "dlopen", first).count == 3);  // without those calls for which the loader must see the caller
 #endif
   CHECK(calls(*trace, "fork", first).count == 1);
   CHECK(calls(*trace, "fork", forked).count == 0);
@@ -227,6 +227,19 @@ TEST_CASE("a program that waits in the loader's list for a thread that loads a f
       run_lanescope(folder.path(), {"profile", "-t", traces, "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_waits_in_list").string(),
                                     program("liblanescope_program_nvtx_life.so").string(), "50", work});
   CHECK(ran.code == 3);
+}
+
+TEST_CASE("children that are forked while the loader's list belongs to a callback end as they do alone") {
+  const TemporaryFolder folder;
+  const std::string place = GENERATE("stays", "jumped");
+  const std::string how = GENERATE("fork", "_Fork", "clone");
+  const std::string traces = GENERATE("nvtx", "nvtx,osrt");
+  CAPTURE(place, how, traces);
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "-t", traces, "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_fork_beside_visit").string(),
+                      program("liblanescope_program_nvtx_life.so").string(), place, how});
+  CHECK(ran.code == 3);
+  CHECK(ran.output.empty());
 }
 
 TEST_CASE("a process begins when it does, however late its first call ends") {
@@ -257,7 +270,7 @@ TEST_CASE("calls below the threshold are left out") {
       run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-threshold=15000000", "-o", "x", program("lanescope_program_os_calls").string()}).code ==
       0);
   const auto trace = load(folder.path() / "x.trace");
-  CHECK(count_events(*trace, TrackKind::kOsRuntime, "usleep") >= 2);  // of 20 ms; others take 1 ms, or as long as the machine is busy
+  CHECK(count_events(*trace, TrackKind::kOsRuntime, "usleep") >= 2);  // those of 20 ms; others take 1 ms, or longer on a busy machine
   for (const Track& track : trace->tracks())
     if (track.key.kind == TrackKind::kOsRuntime)
       for (const LaneId lane : track.lanes)

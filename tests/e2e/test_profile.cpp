@@ -1,4 +1,4 @@
-// What `lanescope profile` promises, on real programs: exit codes, files, signals, and what is in the trace afterwards.
+// What `lanescope profile` guarantees, with real programs: exit codes, files, signals, and the content of the trace.
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
@@ -24,7 +25,6 @@ using namespace lanescope::test;
 namespace {
 
 std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
-std::string threads_program() { return program("lanescope_program_nvtx_threads").string(); }
 
 }  // namespace
 
@@ -38,6 +38,8 @@ TEST_CASE("the program's exit code is ours, and its output passes through untouc
   CHECK(run_lanescope(folder.path(), {"profile", "true"}).code == 0);
 
   const auto trace = load(folder.path() / "report1.trace");
+  CHECK(trace->provenance().options.starts_with("--trace=none --"));
+  CHECK(load(folder.path() / "report3.trace")->provenance().options.starts_with("--trace=cuda,nvtx --"));  // by default
   REQUIRE(trace->output().size() == 2);
   CHECK(trace->output()[0].bytes + trace->output()[1].bytes == (trace->output()[0].standard_error ? "err\nout\n" : "out\nerr\n"));
 }
@@ -61,7 +63,7 @@ TEST_CASE("a large recording ends with its outline, a small one has none") {
 
 TEST_CASE("who writes to a program's standard input sees when it reads no more") {
   const TemporaryFolder folder;
-  // Ten seconds at most: the program waits to be told.
+  // At most ten seconds: the program waits for the file `told`.
   const std::string reader = "exec <&-; for i in $(seq 200); do test -e told && exit 4; sleep 0.05; done; exit 1";
   std::ofstream(folder.path() / "reader") << reader;
   const std::string line = "cd " + folder.path().string() + "; { trap '' PIPE; while echo 0123456789 2>/dev/null; do :; done; touch told; } | " +
@@ -85,6 +87,8 @@ TEST_CASE("a program without CUDA and NVTX is a trace of one process and no even
   CHECK(trace->event_count() == 0);
   CHECK(trace->provenance().finished);
   CHECK(trace->provenance().command == std::vector<std::string>{"/bin/true"});
+  CHECK(trace->provenance().processor_count == std::thread::hardware_concurrency());
+  CHECK(trace->provenance().options == "--trace=cuda,nvtx --cpuctxsw=none --sample=none");
   REQUIRE(trace->processes().size() == 1);
   CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
 }
@@ -182,7 +186,7 @@ TEST_CASE("a program is started as another user where we are root, and the file 
     CHECK_THAT(refused.messages, contains_text("Only root may start a program as another user. Run: sudo lanescope profile"));
     return;
   }
-  // The agent where all users can read it, as an installed one lies: this build's folder may be closed to others.
+  // Copies the agent to where all users can read it, like an installed one: this build's folder may be closed to others.
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
   std::filesystem::copy_file(std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so", folder.path() / "agent.so");
   std::filesystem::copy_file(threads_program(), folder.path() / "program");
@@ -263,7 +267,7 @@ TEST_CASE("a second interrupt ends the recording at once with a valid file") {
   recording.wait_for_line("deaf");
   const pid_t target = recording.target();
   kill(recording.pid(), SIGINT);
-  while (true) {  // one pending signal holds only one interrupt: send again until it was seen
+  while (true) {  // a pending signal interrupts only once: it is sent again until it was noticed
     siginfo_t ended{};
     kill(recording.pid(), SIGINT);
     waitid(P_PID, static_cast<id_t>(recording.pid()), &ended, WEXITED | WNOWAIT | WNOHANG);
@@ -282,7 +286,7 @@ TEST_CASE("a duration ends the recording, and then the program") {
   CHECK(run_lanescope(folder.path(), {"profile", "-d", "0.3", "-o", "limited", endless()}).code == 128 + SIGTERM);
   CHECK(load(folder.path() / "limited.trace")->processes()[0].signal == SIGTERM);
 
-  // As long as this machine needs to bring the program to its last range.
+  // Uses as much time as this machine needs to bring the program to its last range.
   std::uint64_t steps = 0;
   for (int seconds = 3; steps < 1'000; seconds *= 3) {
     REQUIRE(seconds < 100);
@@ -290,7 +294,7 @@ TEST_CASE("a duration ends the recording, and then the program") {
     left.wait_for_line("ready");
     const pid_t target = left.target();
     CHECK(left.wait() == 0);
-    CHECK(kill(target, SIGKILL) == 0);  // it ran on
+    CHECK(kill(target, SIGKILL) == 0);  // it continued to run
     const auto trace = load(folder.path() / "left.trace");
     CHECK(trace->processes()[0].end_kind == ProcessEndKind::kDetached);
     steps = count_events(*trace, TrackKind::kNvtxRanges, "step");
@@ -301,7 +305,7 @@ TEST_CASE("a duration ends the recording, and then the program") {
 TEST_CASE("what happens before the delay is over is not recorded, and all behind it is") {
   const TemporaryFolder folder;
   const std::string ticks = program("lanescope_program_nvtx_ticking").string();
-  for (int delay = 1;; delay *= 2) {  // until the first ticks were over before it
+  for (int delay = 1;; delay *= 2) {  // until the first ticks have ended before the delay has
     REQUIRE(delay <= 64);
     const auto begin = std::filesystem::file_time_type::clock::now();
     const std::string script = ticks + " 50; touch early; sleep " + std::to_string(delay) + ".1; " + ticks + " 70";
@@ -330,7 +334,7 @@ TEST_CASE("exec under the same pid is another process of the trace") {
   const TemporaryFolder folder;
   REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "chain", "sh", "-c", "exec env A=1 " + threads_program()}).code == 0);
   const auto trace = load(folder.path() / "chain.trace");
-  // The shell, the program, its forked child; and env between the first two, where its threads were seen in the millisecond in which it ran.
+  // The shell, the program and its forked child; also env between the first two, if its threads were seen in the millisecond in which it ran.
   const auto is_env = [](const Process& process) { return process.name == "env" && process.end_kind == ProcessEndKind::kReplaced; };
   const auto between = std::count_if(trace->processes().begin(), trace->processes().end(), is_env);
   CHECK(between <= 1);
@@ -425,5 +429,5 @@ TEST_CASE("calls of libraries that mark them are recorded of those alone that ar
   CHECK(count_events(*alone, TrackKind::kNvtxRanges, "query") == each.calls - 1);
   const auto among = record("nvtx," + each.trace);
   CHECK(count_events(*among, TrackKind::kNvtxRanges, "own") == 1);
-  CHECK(count_events(*among, TrackKind::kNvtxRanges, "work") == (each.domain == "NCCL" ? 1 : 2));  // NCCL's, too
+  CHECK(count_events(*among, TrackKind::kNvtxRanges, "work") == (each.domain == "NCCL" ? 1 : 2));  // NCCL's range is always included
 }

@@ -1,4 +1,4 @@
-// What `lanescope profile` does behind a recording, and what `lanescope status` says before one.
+// What `lanescope profile` does after a recording, and what `lanescope status` reports before one.
 #include <fstream>
 
 #include "recorder.h"
@@ -9,8 +9,6 @@ using namespace lanescope;
 using namespace lanescope::test;
 
 namespace {
-
-std::string threads_program() { return program("lanescope_program_nvtx_threads").string(); }
 
 std::string first_line(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -28,7 +26,7 @@ TEST_CASE("with --stats the reports follow behind the program's output") {
   const std::string report = run_lanescope(folder.path(), {"stats", "-r", "nvtx_sum", "x.trace"}).output;
   const std::size_t table = report.find("Time (%)");
   REQUIRE(table != std::string::npos);
-  CHECK(ran.output.find("push/pop ranges") < ran.output.find(report.substr(table)));  // what the program says comes first
+  CHECK(ran.output.find("push/pop ranges") < ran.output.find(report.substr(table)));  // the program's output comes first
   CHECK(ran.output.find(report.substr(table)) != std::string::npos);
 }
 
@@ -41,7 +39,7 @@ TEST_CASE("with --export the recording is written in other formats, too, beside 
   CHECK(first_line(folder.path() / "x.json").starts_with("["));
   CHECK_FALSE(first_line(folder.path() / "x.txt").empty());
   const Ran again = run_lanescope(folder.path(), arguments);
-  CHECK(again.code == 1);  // x.trace is there
+  CHECK(again.code == 1);  // x.trace exists
   std::vector<std::string> forced = arguments;
   forced.insert(forced.begin() + 1, "-f");
   CHECK(run_lanescope(folder.path(), forced).code == 0);

@@ -1,7 +1,8 @@
-// Signals to programs and recorders: each comes to the program once, as without us, and the recording ends with it.
+// Signals to programs and recorders: each reaches the program once, as without a recorder, and the recording ends with it.
 #include <fcntl.h>
 #include <pty.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ namespace {
 std::string lives() { return program("lanescope_program_lives").string(); }
 std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
 
-// The letter of proc(5); 0 once it is gone.
+// The state letter of proc(5); 0 if the process is gone.
 char state_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -42,8 +43,8 @@ void wait_for_state(pid_t pid, char state) {
   }
 }
 
-// Runs a program under `lanescope profile` as the job of a shell that has a terminal, which waits for it as shells do: `when_stopped` is what becomes of
-// it once the shell hears that it stands. The exit code of the job; 100 where it never stood.
+// Runs a program under `lanescope profile` as the job of a shell that has a terminal, and waits for it as shells do. `when_stopped` is called when the shell
+// notices that the job is stopped. Returns the exit code of the job; 100 if it was never stopped.
 template <typename WhenStopped>
 int run_job(const std::filesystem::path& folder, const std::string& script, WhenStopped when_stopped) {
   int screen = -1;
@@ -67,7 +68,7 @@ int run_job(const std::filesystem::path& folder, const std::string& script, When
   return WIFEXITED(status) ? WEXITSTATUS(status) : 102;
 }
 
-// Which signals a recorder holds back in its last moment: bit n - 1 for signal n.
+// The signals that a recorder blocks just before it exits: bit n - 1 for signal n.
 std::uint64_t held_back_at_end(const std::filesystem::path& folder, std::vector<std::string> arguments) {
   const pid_t recorder = fork();
   if (recorder == 0) ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
@@ -91,14 +92,14 @@ std::uint64_t held_back_at_end(const std::filesystem::path& folder, std::vector<
   return held_back;
 }
 
-// `lanescope profile` in a terminal of its own, where Ctrl+C reaches everybody in the foreground.
+// `lanescope profile` in a separate terminal, whose Ctrl+C reaches all processes in the foreground.
 class Terminal {
  public:
   Terminal(const std::filesystem::path& folder, std::vector<std::string> arguments) {
     pid_ = forkpty(&screen_, nullptr, nullptr, nullptr);
     if (pid_ == 0) become_lanescope(folder, std::move(arguments), {}, STDOUT_FILENO, STDERR_FILENO);
   }
-  // A script of bash in its place.
+  // Runs a bash script instead.
   Terminal(const std::filesystem::path& folder, const std::string& script) {
     pid_ = forkpty(&screen_, nullptr, nullptr, nullptr);
     if (pid_ == 0 && chdir(folder.c_str()) == 0) execl("/bin/bash", "bash", "-c", script.c_str(), nullptr);
@@ -113,7 +114,7 @@ class Terminal {
   void wait_for(const std::string& text) {
     while (shown_.find(text) == std::string::npos) REQUIRE(read_more());
   }
-  // Nobody is there any more.
+  // Closes the terminal.
   int close_and_wait() {
     close(std::exchange(screen_, -1));
     int status = 0;
@@ -123,7 +124,14 @@ class Terminal {
   [[nodiscard]] const std::string& shown() const { return shown_; }
   void press_control_z() { REQUIRE(write(screen_, "\x1a", 1) == 1); }
   void press_control_c() { REQUIRE(write(screen_, "\x03", 1) == 1); }
-  // Until it has taken the signals that came: two that wait are one.
+  // Waits until the shell that runs a script waits for its child: before that, it takes Ctrl+C as its own end.
+  void wait_until_shell_waits() const {
+    for (long call = -1; call != SYS_wait4; usleep(1'000)) {
+      std::ifstream now("/proc/" + std::to_string(pid_) + "/syscall");
+      if (!(now >> call)) call = -1;
+    }
+  }
+  // Waits until it has taken the pending signals: two pending ones count as one.
   void wait_until_taken(int signal) const {
     for (bool waits = true; waits; usleep(1'000)) {
       std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
@@ -175,7 +183,7 @@ TEST_CASE("Ctrl+C in a terminal ends the program once, and the recording with it
   CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
 }
 
-// As `timeout` does. Alone, it would be the first of a shell's job, and each process of that gets Ctrl+C.
+// As `timeout` does. Without a recorder, it would lead a shell's job, and each process of the job gets Ctrl+C.
 TEST_CASE("Ctrl+C reaches all of a program that has made a group of its own, as if a shell had started it alone") {
   const TemporaryFolder folder;
   const std::string script = "trap 'echo heard; exit 5' INT; " + lives() + " wait; exit 6";
@@ -192,13 +200,14 @@ TEST_CASE("Ctrl+C reaches all of a program that has made a group of its own, as 
   CHECK(of_timeout.wait_for_end() == 128 + SIGINT);
 }
 
-// Shells go on behind a child that exits, with whatever code: only one that Ctrl+C has ended ends the script.
+// Shells continue after a child that exits, with any code: only a child that Ctrl+C has killed ends the script.
 TEST_CASE("Ctrl+C that ends the program ends the recorder as it would end the program, and with it a script of several recordings") {
   const TemporaryFolder folder;
   const std::string record = program("lanescope").string() + " profile -t nvtx -s none --cpuctxsw=none -f true -o x ";
   const auto script_over = [&](const std::string& command) {
     Terminal terminal(folder.path(), "trap 'echo interrupted' EXIT; " + command + "; echo 'the next one begins'");
     terminal.wait_for("ready");
+    terminal.wait_until_shell_waits();
     terminal.press_control_c();
     terminal.wait_for_end();
     return terminal.shown();
@@ -211,7 +220,7 @@ TEST_CASE("Ctrl+C that ends the program ends the recorder as it would end the pr
     CHECK_THAT(shown, contains_text("Generated:") && contains_text("interrupted") && !contains_text("the next one begins"));
     CHECK(load(folder.path() / "x.trace")->provenance().finished);
   }
-  // It has taken the signal for its own affair.
+  // This program handles the signal itself.
   CHECK_THAT(script_over(endless() + " 5"), contains_text("the next one begins"));
   CHECK_THAT(script_over(record + endless() + " 5"), contains_text("the next one begins"));
 }
@@ -240,7 +249,7 @@ TEST_CASE("a recorder ends by the signal that it has passed on, where that ends 
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
 }
 
-// As who keeps a recording from afar sends Ctrl+C, which has no terminal there.
+// A process that keeps a recording from afar sends Ctrl+C like this; it has no terminal there.
 TEST_CASE("Ctrl+C that somebody sends to the recorder's group reaches all of a program that has made a group of its own") {
   const TemporaryFolder folder;
   LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", "setsid", "-w", "sh", "-c",
@@ -252,7 +261,7 @@ TEST_CASE("Ctrl+C that somebody sends to the recorder's group reaches all of a p
   CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(15));
 }
 
-// The kernel tells the session's first process alone; a shell would tell its jobs.
+// The kernel informs only the session's first process; a shell would inform its jobs.
 TEST_CASE("a terminal that is closed ends the program of a recorder that it began with, as it would end the program") {
   const TemporaryFolder folder;
   const bool is_handled = GENERATE(false, true);
@@ -342,7 +351,7 @@ TEST_CASE("signals that come to the group at once reach the program once each") 
   for (int round = 0; round < kRounds; ++round) {
     kill(-recording.pid(), SIGUSR1);
     kill(-recording.pid(), SIGUSR2);
-    usleep(200'000);  // what would come a second time has come
+    usleep(200'000);  // a second signal would have come by now
   }
   kill(-recording.pid(), SIGTERM);
   CHECK(recording.wait() == 7);
@@ -402,7 +411,7 @@ TEST_CASE("a program is stopped and goes on with its recorder") {
   const pid_t target = recording.target();
   kill(recording.pid(), SIGTSTP);
   wait_for_state(recording.pid(), 'T');
-  wait_for_state(target, 'T');  // each stops when it next has a processor
+  wait_for_state(target, 'T');  // each thread stops when it next gets a processor
   kill(recording.pid(), SIGCONT);
   wait_for_state(target, 'S');
   kill(recording.pid(), SIGTERM);
@@ -482,7 +491,7 @@ TEST_CASE("signals that mean nothing to who attaches do not end its recording") 
 
 namespace {
 
-// The exit code and the output of a shell's script in a namespace of processes of its own, whose first one runs it; no code where that can't be had.
+// The exit code and output of a shell command in a separate process namespace, as its first process; an exit code that is not 0 if that is impossible.
 std::pair<int, std::string> run_as_first_process(const std::filesystem::path& folder, const std::string& command, const char* proc = "--mount-proc ") {
   const std::string line = "cd " + folder.string() + "; unshare --fork --pid " + proc + command + " 2> messages";
   std::FILE* const pipe = popen(line.c_str(), "r");
@@ -501,7 +510,7 @@ TEST_CASE("a recorder that is the first process of a container leaves none that 
     WARN("Only root can make namespaces of processes: not tested.");
     return;
   }
-  // Orphans, whose parent is the first process; then a signal to that, as `docker stop` sends it.
+  // Orphans, whose parent is the first process; then a signal to it, as `docker stop` sends it.
   std::ofstream(folder.path() / "script") << "trap 'echo asked; exit 6' TERM\n"
                                              "for i in 1 2 3 4 5 6 7 8 9 10; do (sh -c ':' &); done; sleep 0.5\n"
                                              "cat /proc/[0-9]*/stat | grep -c ' Z '\n"

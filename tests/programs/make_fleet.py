@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the files of a job with many ranks out of the real recording of one, with faults planted whose place and size are therefore known.
+"""Makes the files of a job with many ranks from the real recording of one job, with inserted faults whose place and size are therefore known.
 
-The recording is ranks_late1.trace: 20 steps, each with matrix products and an all-reduce. Every rank is a copy of it, so that all come to each
-collective at the same moment. A fault inserts time: at a late rank before it comes to the collective, at all others while they wait in it. So what
-follows is later by the same time on all ranks, as it would be.
+The recording is ranks_late1.trace: 20 steps, each with matrix products and an all-reduce. Every rank is a copy of it, so all ranks come to each
+collective at the same moment. A fault inserts time: at a late rank before it comes to the collective, at all others while they wait in it. Everything
+after it is later by the same time on all ranks, as in a real job.
 
 Needs protoc, and Python's protobuf, numpy, xxhash and zstandard.
 """
@@ -59,7 +59,7 @@ def frame(kind, process, source, count, payload):
 
 
 class Recording:
-    """The source, and where its collectives are."""
+    """The source recording, and where its collectives are."""
 
     def __init__(self, path=SOURCE):
         self.data = path.read_bytes()
@@ -83,7 +83,7 @@ class Recording:
 
 
 class Warp:
-    """Time as it is after insertions: sorted points, and how much is inserted at each. A time at a point comes behind what is inserted there."""
+    """The time after insertions: sorted points, and the time inserted at each. A time that equals a point comes after what is inserted there."""
 
     def __init__(self, insertions):
         insertions = sorted(insertions)
@@ -117,7 +117,8 @@ def warped(chunk, name, times):
 
 
 def write_rank(recording, path, rank, world, insertions, clock, host, communicator, cause="", slower=None, sizes=None, stop_after=None, utc=None, gpu_scale=1.0, before=lambda time: time):
-    """One rank's file. `clock` makes of a true time the host's; `before` moves times before anything is inserted; `slower` scales kernels with a text in their name; `sizes` changes the bytes of collectives by number."""
+    """Writes the file of one rank. `clock` converts a true time to the host's; `before` moves times before anything is inserted; `slower` scales kernels
+    whose name contains a text; `sizes` changes the bytes of collectives by number."""
     inserted = Warp([(before(point), length) for point, length in insertions])
     times = lambda time: clock(inserted(before(time)))
     out = [recording.data[:16]]
@@ -175,7 +176,7 @@ def write_rank(recording, path, rank, world, insertions, clock, host, communicat
 
 
 def cause_ranges(process, source, thread, string, cause, insertions, inserted, clock):
-    """NVTX ranges that cover what was inserted."""
+    """NVTX ranges that cover the inserted times."""
     chunk = proto.EventChunk(first_string=string, strings=[cause.encode()])
     ranges, time = chunk.nvtx_ranges, 0
     ranges.thread = thread
@@ -192,7 +193,7 @@ def cause_ranges(process, source, thread, string, cause, insertions, inserted, c
 
 
 def change_calls(recording, chunk, process, source, calls, sizes, stop_after):
-    """Other bytes for collectives with a number in `sizes`; none from `stop_after` on."""
+    """Changes the bytes of collectives with a number in `sizes`, and removes collectives from `stop_after` on."""
     ranges = chunk.nvtx_ranges
     keep = []
     for i, name in enumerate(ranges.name):
@@ -229,7 +230,7 @@ def change_calls(recording, chunk, process, source, calls, sizes, stop_after):
 
 
 def own_clock(recording, offset, ppm):
-    """A host's clock: `offset` ns off at the begin, and `ppm` µs a second faster."""
+    """A host's clock: `offset` ns off at the start, and `ppm` µs per second too fast."""
     return lambda time: recording.epoch + offset + round((time - recording.epoch) * (1 + ppm * 1e-6))
 
 
@@ -238,18 +239,18 @@ def identity(time):
 
 
 def before_collective(recording, number):
-    """Within the CPU's work of the step: between the end of one collective and the begin of the next."""
+    """A time within the CPU's work of the step: between the end of one collective and the start of the next."""
     end, begin = recording.collectives[number - 1][1], recording.collectives[number][0]
     return end + (begin - end) // 4
 
 
 def within_collective(recording, number):
-    """Just before its end: a rank that waits does so here."""
+    """A time just before the end of the collective: a rank that waits does so here."""
     return recording.collectives[number][1] - 1
 
 
 def straggler(folder, ranks=8, late=3, lateness=12_000_000, cause="load shard", clocks=None):
-    """Rank `late` comes `lateness` ns late to every collective but the first, in NVTX range `cause`."""
+    """Rank `late` comes `lateness` ns late to every collective except the first, in the NVTX range `cause`."""
     recording = Recording()
     numbers = range(1, len(recording.collectives))
     for rank in range(ranks):
@@ -260,11 +261,11 @@ def straggler(folder, ranks=8, late=3, lateness=12_000_000, cause="load shard", 
 
 
 def busy_straggler(folder, ranks=4, late=2, lateness=12_000_000, step=14_600_000):
-    """As straggler, but ranks do nothing else than compute: what each step of the recording slept is cut out, and its matrix products take
-    so much longer that with the lateness each step takes 30 ms."""
+    """As straggler, but ranks only compute: the sleep in each step of the recording is cut out, and its matrix products take
+    longer, so that each step takes 30 ms including the lateness."""
     recording = Recording()
     edges = sorted(recording.work + recording.collectives)
-    # Of each time in which the GPU did nothing, a hundredth stays.
+    # Keeps a hundredth of each time in which the GPU was idle.
     gaps = [(end, begin) for (_, end), (begin, _) in zip(edges, edges[1:]) if begin - end > 1_000_000 and end >= recording.collectives[0][1]]
     cut = lambda time: time - sum(99 * (min(time, begin) - end) // 100 for end, begin in gaps if time > end)
     first, last = recording.collectives[0][1], recording.collectives[-1][0]
@@ -278,7 +279,7 @@ def busy_straggler(folder, ranks=4, late=2, lateness=12_000_000, step=14_600_000
 
 
 def in_one_file(paths, path):
-    """The processes of several recordings of one epoch, as one recording of them all."""
+    """Writes the processes of several recordings with one epoch as one recording."""
     begin, ends = [], []
     for number, each in enumerate(paths):
         data = each.read_bytes()
@@ -289,7 +290,7 @@ def in_one_file(paths, path):
 
 
 def slow_link(folder, pairs=6, slow=4, factor=3):
-    """Pairs of ranks with a communicator each; the transfers of one pair take `factor` times as long."""
+    """Pairs of ranks with one communicator each. The transfers of one pair take `factor` times as long."""
     recording = Recording()
     for pair in range(pairs):
         insertions = []
@@ -300,7 +301,7 @@ def slow_link(folder, pairs=6, slow=4, factor=3):
 
 
 def imbalance(folder, ranks=6, heavy=2, factor=1.5):
-    """The matrix products of one rank take `factor` times as long; the others wait in the collective that follows."""
+    """The matrix products of one rank take `factor` times as long. The others wait in the following collective."""
     recording = Recording()
     own = [((begin + end) // 2, round((factor - 1) * (end - begin))) for begin, end in recording.work]
     begins = [begin for begin, _ in recording.collectives]
@@ -327,7 +328,7 @@ def early_end(folder, ranks=4, dead=1, number=12):
 
 
 def nights(folder, count=30, slower_from=17, factor=1.1):
-    """A run each night; from night `slower_from` on the matrix products take `factor` times as long. Noise of 1 %."""
+    """One run for each night. From night `slower_from` on, the matrix products take `factor` times as long. Noise of 1 %."""
     import random
 
     recording, noise = Recording(), random.Random(5)
@@ -338,9 +339,9 @@ def nights(folder, count=30, slower_from=17, factor=1.1):
 
 
 def long(folder, files=10, events=1_000_000, source=ROOT / "tests/data/torch_training_workers0.trace"):
-    """Recordings of so many events each, by repeating those of a training one behind the other, each a little shorter by chance: for measurements.
+    """Recordings with the given number of events, for measurements. The events of a training are repeated one after the other, each a little shorter at random.
 
-    The files are as they were recorded, not compacted.
+    The files are as recorded, not compacted.
     """
     import numpy
 
@@ -359,7 +360,7 @@ def long(folder, files=10, events=1_000_000, source=ROOT / "tests/data/torch_tra
                 whole = lengths.setdefault(id(chunk), numpy.array(events_of.duration, dtype=numpy.uint64))
                 events_of.duration[:] = (whole * chance.uniform(0.95, 1, len(whole))).astype(numpy.uint64).tolist()
             bodies.append(frame(kind, process, source, count, chunk.SerializeToString()))
-            if not number:  # ids are told once
+            if not number:  # ids are defined only once
                 for name in ("strings", "launch_shapes", "queues", "copy_shapes", "kernel_names", "code_locations", "call_nodes"):
                     chunk.ClearField(name)
     others = {kind: [frame(kind, *rest) for kind_, *rest in recording.frames if kind_ == kind] for kind in {kind for kind, *_ in recording.frames}}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Works with the viewer as somebody does for hours, by keys and mouse of a display, and fails where it ends, hangs, or its memory grows.
+"""Uses the viewer like a person for hours, by keys and mouse of a display. Fails if the viewer ends or hangs, or if its memory grows.
 
 gestures.py --viewer LANESCOPE_UI --trace FILE [--gestures 3000] [--seed 1] [--growth 8]
 
-Keys of the timeline, clicks, drags, the wheel, panels and their lists, in an order that the seed gives, on a display of its own (Xvfb, openbox, xdotool).
-Of the viewer's memory (VmRSS), the most in the last quarter may exceed the most in the third by `--growth` MiB; at first, each panel takes its own.
+Uses keys of the timeline, clicks, drags, the wheel, panels and their lists, in an order given by the seed, on a display of its own (Xvfb, openbox, xdotool).
+The maximum of the viewer's memory (VmRSS) in the last quarter may exceed that in the third by `--growth` MiB. Before that, each panel takes its own memory.
 """
 import argparse
 import os
@@ -19,11 +19,11 @@ import time
 KEYS = ("w w s s a d Home shift+Home ctrl+shift+Home g shift+g Left Right shift+Right Up Down f BackSpace l y Escape space ctrl+Down ctrl+Up m period "
         "shift+w shift+s bracketleft bracketright").split()
 PANELS = "ctrl+shift+b ctrl+shift+a ctrl+shift+s ctrl+shift+d ctrl+shift+m ctrl+shift+g".split()
-PATIENCE = 60  # s for what takes one on a machine that does nothing else
+PATIENCE = 60  # s, for what takes one second on a machine that does nothing else
 
 
 class Hands:
-    """Of the window of a process, whose parts are told by where they lie as the window first opens."""
+    """Keys and mouse for the window of a process. The parts of the window are found by their places when it first opens."""
 
     def __init__(self, environment, pid):
         self.environment = environment
@@ -65,7 +65,7 @@ class Hands:
 
 
 def memory(viewer):
-    """In MiB."""
+    """The viewer's memory in MiB."""
     if viewer.poll() is not None:
         sys.exit(f"The viewer ended with {viewer.returncode}.")
     with open(f"/proc/{viewer.pid}/status") as status:
@@ -74,7 +74,7 @@ def memory(viewer):
 
 def work(options, folder):
     chance = random.Random(options.seed)
-    trace = shutil.copy(options.trace, folder)  # notes are kept beside it
+    trace = shutil.copy(options.trace, folder)  # notes are kept beside the copy
     reading, writing = os.pipe()
     server = subprocess.Popen(["Xvfb", "-displayfd", str(writing), "-screen", "0", "1920x1200x24", "-nolisten", "tcp"], pass_fds=[writing],
                               stderr=subprocess.DEVNULL)

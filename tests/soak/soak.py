@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Records for a long time, and thousands of processes, and fails where the recorder's memory grows.
+"""Records for a long time, and thousands of processes. Fails if the recorder's memory grows.
 
 soak.py --lanescope LANESCOPE --stream nvtx_stream [--seconds 10] [--rate 100000] [--processes 300] [--growth 24]
 
-One run at a steady rate of ranges, with names that never come again and threads that end, for so many seconds; one of at least so many
-processes that end at once. Both with states and samples of threads. Of the memory that the recorder has of its own (RssAnon), the most in the last third may
-exceed the most in the second third by `--growth` MiB. The events in the file and those that are said to be missing are all that were made.
+One run records ranges at a steady rate, with names that are never repeated and threads that end, for the given seconds. One run records at least the given
+number of processes that end at once. Both record states and samples of threads. The maximum of the recorder's own memory (RssAnon) in the last third may
+exceed that in the second third by `--growth` MiB. The events in the file plus those reported missing must be all that were made.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ import time
 
 
 def own_memory(pid):
-    """Of a process and its children that read names, in MiB."""
+    """The memory of a process and of its children that read names, in MiB."""
     total = 0
     family = [pid]
     try:
@@ -42,7 +42,7 @@ def own_memory(pid):
 
 
 def record(arguments, what, command, folder):
-    """Runs it, and returns memory over time, the file and what the program printed."""
+    """Runs it. Returns memory over time, the file, and what the program printed."""
     file = os.path.join(folder, "soak.trace")
     process = subprocess.Popen([arguments.lanescope, "profile", "-f", "-o", file, *what, *command],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -100,7 +100,7 @@ def main():
                     sys.exit(f"soak.py: {made:,} ranges were made; the file has {there:,} and says that {missing:,} records are missing")
         if arguments.processes > 0:
             begin = time.time()
-            # At least so many, and for at least three seconds, so that a fast machine, too, gives time to see memory grow.
+            # At least this many, and for at least three seconds, so that memory can be seen to grow on fast machines, too.
             script = (f"i=0; end=$(($(date +%s)+4)); while [ $i -lt {arguments.processes} ] || [ $(date +%s) -lt $end ]; "
                       "do /bin/true; i=$((i+1)); done; echo $i")
             memory, file, output, messages = record(arguments, ["-t", "nvtx,osrt", *observe], ["/bin/sh", "-c", script], folder)

@@ -34,15 +34,16 @@
 namespace lanescope::agent::attach {
 namespace {
 
-constexpr int kLookMilliseconds = 500;              // between looks for libraries that came by ways that are not watched
-constexpr std::int64_t kReadyAgain = kMillisecond;  // between looks of those who wait for that
-constexpr int kListenMilliseconds = 1'000;          // between looks whether the program has closed the listener
-constexpr std::int64_t kEndPatience = 5 * kSecond;  // of who wants the thread to end; it looks after each wait of the above
-constexpr std::int64_t kListenAgain = kSecond;      // where it has, and another can't be had
+constexpr int kLookMilliseconds = 500;              // between looks for libraries that were loaded in ways that are not watched
+constexpr std::int64_t kReadyAgain = kMillisecond;  // between checks of threads that wait until it is ready
+constexpr int kListenMilliseconds = 1'000;          // between checks that the program has not closed the listener
+constexpr std::int64_t kEndPatience = 5 * kSecond;  // how long to wait for the end of the thread, which looks after each of the waits above
+constexpr std::int64_t kHeldForLong = 5 * kSecond;  // how long a thread of the program is in the list of loaded files before that is told
+constexpr std::int64_t kListenAgain = kSecond;      // if the program has closed it, and there can be no other
 
 struct Invitation {
   OwnDescriptor socket;
-  char address[channel::kAddressBytes] = {};  // of the session; empty: the environment names it
+  char address[channel::kAddressBytes] = {};  // address of the session; empty: the environment names it
 };
 
 enum class Progress { kUnderWay, kReady, kRefused };
@@ -52,27 +53,26 @@ struct Attachment {
   std::atomic<Progress> progress{Progress::kReady};
   Invitation pending;
   void (*record_cuda)() = nullptr;
-  bool is_served = false;                    // the thread runs
-  std::atomic<std::uint32_t> server{0};      // that thread; 0: none
-  std::atomic<bool> is_to_end{false};        // it is, and no other comes
+  bool is_served = false;                    // the thread is running
+  std::atomic<std::uint32_t> server{0};      // number of that thread; 0: none
+  std::atomic<bool> is_to_end{false};        // the thread must end, and no other starts
   bool listens = false;                      // in an armed process
-  OwnDescriptor listener;                    // then, but while there is none
-  char name[channel::kArmedNameBytes] = {};  // of the listener
+  OwnDescriptor listener;                    // in such a process, unless there is none for the moment
+  char name[channel::kArmedNameBytes] = {};  // name of the listener
 };
 constinit Attachment attachment;
 
-// What looks have found, added up, and told twice a second: a program may load and unload a library all the time.
+// The sum of the results of looks, reported twice a second: a program may load and unload a library all the time.
 struct Findings {
   LateNvtx untold;
-  std::int64_t told = 0;          // when
-  bool has_told_of_uses = false;  // of libraries that used NVTX before: once
-  bool has_begun = false;         // all files were looked at since the program's threads look at theirs; uses until then were before the recording
+  std::int64_t told = 0;          // time of the last report
+  bool has_told_of_uses = false;  // of libraries that used NVTX before: reported once
+  bool has_begun = false;         // all files were looked at after the program's threads began to look at theirs; earlier uses were before the recording
 };
 constinit Findings findings;  // guarded by the attachment's lock
 
-// In a forked child the thread does not exist, and nobody reads a socket that was on its way. The session would take the child for one that may come yet.
+// In a forked child the thread does not exist, and nobody reads a socket that was pending. The session would take the child for one that may still come.
 void forget_in_child() noexcept {
-  attachment.lock.forget_holder();
   attachment.pending.socket.close();
   attachment.progress.store(Progress::kReady, std::memory_order_relaxed);
   attachment.is_served = attachment.listens = false;
@@ -83,18 +83,18 @@ void forget_in_child() noexcept {
   forget_own_threads();
 }
 
-// The number of the socket that `address` names, -1 where it makes no sense, and the session's address behind it.
+// The number of the socket that `address` names, and the session's address after it. -1 if it is invalid.
 int parse(const char* address, Invitation& invitation) noexcept {
   if (address == nullptr || std::strncmp(address, "fd:", 3) != 0) return -1;
   const char* const limit = address + std::strlen(address);
   int socket = -1;
-  const auto [end, problem] = std::from_chars(address + 3, limit, socket);  // strtol would ask for the newest C library
+  const auto [end, problem] = std::from_chars(address + 3, limit, socket);  // strtol would require the newest C library
   if (problem != std::errc() || socket < 0 || (end != limit && *end != ':')) return -1;
   if (end != limit) std::strncpy(invitation.address, end + 1, sizeof(invitation.address) - 1);
   return socket;
 }
 
-// A session that connects says first where forked children may join. Others than this user and root are sent away.
+// A session that connects first sends the address at which forked children may join. Users other than this one and root are rejected.
 void accept_session(int listener) noexcept {
   const int socket = system::accept(listener, SOCK_CLOEXEC);
   if (socket < 0) return;
@@ -116,14 +116,14 @@ void accept_session(int listener) noexcept {
 
 OwnDescriptor listen_as_armed() noexcept;
 
-// Nobody came for it, and who sent it has gone, or the program has closed its socket.
+// True if nobody took the invitation, and its sender has gone or the program has closed its socket.
 bool is_given_up(const Invitation& invitation) noexcept {
   if (!invitation.socket.was_opened()) return false;
   pollfd socket{invitation.socket.number(), 0, 0};
   return socket.fd < 0 || (system::poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0);
 }
 
-// Programs close what they do not know, daemons for one: then it listens anew.
+// Some programs, for example daemons, close descriptors that they do not know: then it listens anew.
 void wait_for_invitation() noexcept {
   int listener = attachment.listener.number();
   if (listener < 0) {
@@ -137,12 +137,12 @@ void wait_for_invitation() noexcept {
   if (has_come && attachment.listener.number() == listener) accept_session(listener);
 }
 
-// A process whose first thread ends by pthread_exit() ends with its last one.
+// A process whose first thread ends by pthread_exit() ends with its last thread.
 void end_with_last_thread() noexcept {
   if (has_lost_its_threads()) std::exit(0);
 }
 
-// False when nobody waits; the thread then ends, where the process is not armed.
+// False if nobody waits; the thread then ends, unless the process is armed.
 bool take_pending(Invitation& invitation) noexcept {
   const ScopedLock lock(attachment.lock);
   if (attachment.is_to_end) return attachment.is_served = false;
@@ -153,7 +153,7 @@ bool take_pending(Invitation& invitation) noexcept {
   return attachment.is_served;
 }
 
-// `format`: with room for their number.
+// `format`: with a place for their number.
 void tell_unreadable(Component component, const char* format, std::size_t files) noexcept {
   if (files == 0) return;
   char text[240];
@@ -209,7 +209,7 @@ bool uses_cuda() noexcept {
   return true;
 }
 
-// What of the calls into the C library.
+// What is traced of the calls into the C library.
 struct OsCalls {
   bool are_recorded = false;
   bool show_python_lock = false;
@@ -221,7 +221,7 @@ OsCalls traced_os_calls() noexcept {
   return {settings.trace_os_runtime.load(std::memory_order_acquire) != 0, settings.trace_python_lock.load(std::memory_order_acquire) != 0};
 }
 
-// Those of files that were loaded since the last time.
+// Redirects the calls of files that were loaded since the last time.
 void redirect_os_calls(const OsCalls& traced) noexcept {
   if (!traced.are_recorded && !traced.show_python_lock) return osrt::watch_process_calls();
   const auto redirect = osrt::redirect.load(std::memory_order_acquire);
@@ -242,37 +242,61 @@ void look_at_new_files(const OsCalls& os_calls) noexcept {
   tell(take_what_is_to_tell(take_over_nvtx(Search::kNew)));
 }
 
-// On a thread of the program's that has loaded some, in a forked child as well, which is to be a member before it looks.
+// Called on a thread of the program that has loaded files, also in a forked child, which must become a member before it looks.
 void look_for_program() noexcept {
   if (may_look_at_loaded_files() && join_recording()) look_at_new_files(traced_os_calls());
 }
 
-// Where the program has closed the session's socket, nobody tells of its end but who comes next.
+// Tells once in a session if nothing can be looked at because a thread of the program stays in the list of loaded files.
+class HeldList {
+ public:
+  void look() noexcept {
+    if (is_list_free_of_program()) {
+      since_ = 0;
+      return;
+    }
+    const std::int64_t now = monotonic_now();
+    if (since_ == 0) since_ = now;
+    if (is_told_ || now - since_ < kHeldForLong) return;
+    is_told_ = true;
+    report(Component::kNvtx, ComponentState::kRecording, Severity::kWarning,
+           "Libraries that the program loads are not recorded while one of its threads stays in the loader's list of files (dl_iterate_phdr), as one does for "
+           "ever that has left its callback by a jump (longjmp).");
+  }
+
+ private:
+  std::int64_t since_ = 0;
+  bool is_told_ = false;
+};
+
+// If the program has closed the session's socket, only the next session tells that this one has ended.
 bool has_successor() noexcept {
   const ScopedLock lock(attachment.lock);
   return attachment.pending.socket.was_opened() && session_has_gone();
 }
 
-// From joining to the session's end.
+// Runs from joining to the session's end.
 void follow_session() noexcept {
   bool records_cuda = false;
   begin_findings();
-  osrt::look_at_new_files.store([] {}, std::memory_order_release);  // whose loading begins before all are looked at, looks when it ends
+  osrt::look_at_new_files.store([] {}, std::memory_order_release);  // a load that begins before all files are looked at is looked at when it ends
   LateNvtx found;
   {
-    const UnseenVisits unseen;  // those that are under way; they are through when this thread has been in the list
+    const UnseenVisits unseen;  // visits in progress; they are over when this thread has been in the list
     redirect_loading();
     found = take_over_nvtx(Search::kAll);
   }
-  found.used_before = 0;  // before the recording
+  found.used_before = 0;  // used before the recording
   osrt::look_at_new_files.store(look_for_program, std::memory_order_release);
   tell(found);
   const OsCalls os_calls = traced_os_calls();
+  HeldList held_list;
   if (os_calls.are_recorded) prepare_call_chains();
   do {
     end_with_last_thread();
     if (os_calls.show_python_lock) python_lock::look_for_interpreter();
     look_at_new_files(os_calls);
+    held_list.look();
     end_beginning();
     if (!records_cuda && uses_cuda()) {
       records_cuda = true;
@@ -315,8 +339,8 @@ bool bind_as(const OwnDescriptor& listener, std::uint64_t letters) noexcept {
   return bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), size) == 0;
 }
 
-// Under a name that cannot be foretold where the other one is taken: by a namesake in another container, or by somebody who wants no one to find this process.
-// None where no socket can be had. Requires: the attachment's lock is held.
+// Takes an unpredictable name if the normal one is taken: by a process of the same number in another container, or by somebody who wants to hide this process.
+// Returns nothing if there can be no socket. Requires: the attachment's lock is held.
 OwnDescriptor listen_as_armed() noexcept {
   OwnDescriptor listener = OwnDescriptor::keep(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.was_opened()) return listener;
@@ -327,10 +351,10 @@ OwnDescriptor listen_as_armed() noexcept {
   return listener;
 }
 
-// The thread waits at the listener: a visitor that leaves at once makes it look.
+// The thread waits at the listener; a connection that closes at once wakes it.
 void wake_thread() noexcept {
   const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket < 0) return;  // it looks of itself in a while
+  if (socket < 0) return;  // the thread looks by itself after a while
   sockaddr_un address{};
   const socklen_t size = armed_address(address);
   system::connect(socket, reinterpret_cast<const sockaddr*>(&address), size);
@@ -340,7 +364,7 @@ void wake_thread() noexcept {
 }  // namespace
 
 void wait_for_sessions(void (*record_cuda)()) noexcept {
-  if (!is_armed() || !may_join()) return;
+  if (!is_armed() || !may_join() || was_forked_unnoticed()) return;
   const ScopedLock lock(attachment.lock);
   if (attachment.listens) return;
   on_fork_child(forget_in_child);
@@ -360,7 +384,7 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   const ScopedLock lock(attachment.lock);
   const bool was_given_up = is_given_up(attachment.pending);
   if (was_given_up) attachment.pending.socket.close();
-  // From when an invitation has come until it was followed or refused; behind that, the session is known.
+  // True from the arrival of an invitation until it was followed or refused; after that, the session is known.
   const bool is_under_way =
       attachment.pending.socket.was_opened() || (!was_given_up && attachment.progress.load(std::memory_order_acquire) == Progress::kUnderWay);
   const SessionState state = session_state();
@@ -372,7 +396,7 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   follow_membership();
   attachment.is_to_end = false;
   if (!attachment.is_served) {
-    // It looks for what is pending once the lock is free.
+    // The thread looks for the pending invitation once the lock is free.
     if (const int problem = start_own_thread(serve, nullptr, 0); problem != 0) {
       invitation.socket.close();
       return problem;

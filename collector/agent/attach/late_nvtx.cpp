@@ -26,7 +26,7 @@
 #include "agent/nvtx/setup.h"
 #include "agent/process/forks.h"
 
-extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));  // where this file begins, of the linker
+extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));  // where this file begins; defined by the linker
 
 namespace lanescope::agent::attach {
 namespace {
@@ -48,14 +48,14 @@ constexpr std::size_t kMaximumSegments = 16;
 constexpr std::size_t kGlobalsBytes = 2048;  // more than nvtxGlobals_t has in any version so far
 constexpr unsigned int kMaximumTableSize = 64;
 constexpr Address kPageBytes = 4096;
-constexpr int kStartedPatience = 1000;           // looks at a library that another thread initialises right now
-constexpr std::int64_t kPatience = kSecond / 2;  // of a thread that is about to fork, for other threads
+constexpr int kStartedPatience = 1000;           // checks of a library that another thread is initialising now
+constexpr std::int64_t kPatience = kSecond / 2;  // how long a thread that is about to fork waits for other threads
 constexpr std::int64_t kLook = kMillisecond / 20;
 
-// What matters of a loaded library.
+// The relevant facts about a loaded library.
 struct Library {
   Address base = 0;  // what the loader adds to addresses of the file
-  Address size = 0;  // behind the last segment, counted from there
+  Address size = 0;  // end of the last segment, relative to the base
   Range code[kMaximumSegments];
   std::size_t code_count = 0;
   Range data[kMaximumSegments];  // writable and not made read-only after loading
@@ -64,9 +64,9 @@ struct Library {
   [[nodiscard]] bool has_code(Address address) const noexcept {
     return std::any_of(code, code + code_count, [&](const Range& range) { return range.contains(address); });
   }
-  // Whether it is one of the file, to which the loader has not added the base yet.
+  // True if it is an address of the file to which the loader has not added the base yet.
   [[nodiscard]] bool is_unfilled(Address address) const noexcept { return base != 0 && address != 0 && address < size; }
-  // Null where there is none.
+  // Null if there is none.
   [[nodiscard]] const Range* data_around(Address address) const noexcept {
     const Range* const found = std::find_if(data, data + data_count, [&](const Range& range) { return range.contains(address); });
     return found != data + data_count ? found : nullptr;
@@ -90,14 +90,14 @@ Library describe(const dl_phdr_info& information) noexcept {
     library.size = std::max<Address>(library.size, segment.p_vaddr + segment.p_memsz);
     if ((segment.p_flags & PF_X) != 0 && library.code_count < kMaximumSegments) library.code[library.code_count++] = {begin, begin + segment.p_memsz};
     if ((segment.p_flags & PF_W) != 0 && library.data_count < kMaximumSegments)
-      library.data[library.data_count++] = {begin, begin + segment.p_filesz};  // what is not in the file is zero at first
+      library.data[library.data_count++] = {begin, begin + segment.p_filesz};  // memory that is not in the file is zero at first
   }
   for (Range& range : library.data)
     if (range.contains(read_only.begin)) range.begin = std::min(read_only.end, range.end);
   return library;
 }
 
-// One of the pointers behind the functions points back to the first function: the function table.
+// True if one of the pointers after the functions points back to the first function: then it is the function table.
 bool points_to_itself(const Globals& globals, Address end) noexcept {
   const auto* word = reinterpret_cast<const Address*>(&globals.first_function);
   const Address limit = std::min(end, address_of(&globals) + kGlobalsBytes);
@@ -113,7 +113,7 @@ bool looks_like_globals(const Globals& globals, const Library& library, Address 
          points_to_itself(globals, end);
 }
 
-// The file of the agent, by its own headers: others' may not be there any more.
+// The agent's file, by its own headers: those of other files may not be there any more.
 const Library& own_library() noexcept {
   static constinit Library own;
   if (own.code_count != 0) return own;
@@ -139,8 +139,8 @@ void for_each_function(const Globals& globals, const Library& library, Visit vis
   }
 }
 
-// Whether the loader, on another thread, has filled in all that NVTX has there: what it still fills in would be read as an address of the file, and
-// would take the place of what is written. May fault, as a function of a library is called that is not ready.
+// True if the loader, on another thread, has filled in all of NVTX's addresses here. An entry that is not filled in yet would be read as an address of the
+// file, and the loader would overwrite what we write. May fault, because it calls a function of a library that is not ready.
 bool is_filled_in(const Globals& globals, const Library& library) noexcept {
   bool is_whole = true;
   for (const NvtxCallbackModule module :
@@ -155,7 +155,7 @@ bool is_filled_in(const Globals& globals, const Library& library) noexcept {
   return is_whole;
 }
 
-// What nvtx::install() asks for its tables; one library at a time.
+// The tables that nvtx::install() asks for; one library at a time.
 constinit const Globals* current_globals = nullptr;
 const void* NVTX_API export_table(std::uint32_t id) noexcept {
   if (id == NVTX_ETID_CALLBACKS) return &current_globals->callbacks;
@@ -168,7 +168,7 @@ bool install(const Globals& globals) noexcept {
   return nvtx::install(export_table) == nvtx::Injection::kInstalled;
 }
 
-// Does what the library's first NVTX call would do; calls that come meanwhile wait for it (nvtxInitOnce).
+// Does what the library's first NVTX call would do; calls in the meantime wait for it (nvtxInitOnce).
 bool initialize(Globals& globals, const Library& library) noexcept {
   const bool installed = install(globals);
   for_each_function(globals, library, [&](NvtxFunctionPointer& function) {
@@ -179,7 +179,7 @@ bool initialize(Globals& globals, const Library& library) noexcept {
   return installed;
 }
 
-// Begins and ends it where nobody has begun. Returns what its state was.
+// Sets NVTX up if nobody has begun to. Returns its previous state.
 std::uint32_t set_up(Globals& globals, const Library& library, bool& installed) noexcept {
   current_globals = &globals;
   const nvtx::Setup setup(export_table);
@@ -214,7 +214,7 @@ void take_over(Globals& globals, const Library& library, Search extent, LateNvtx
   if (!is_ours && !is_free) ++result.owned_by_other;
 }
 
-// What was asked of one page lately.
+// Remembers the last answer for one page.
 class ReadablePages {
  public:
   bool contain(Address address) noexcept {
@@ -223,7 +223,7 @@ class ReadablePages {
     page_ = page;
     return is_readable_ = is_readable(page);
   }
-  // The first address behind `begin` that is not readable, at most `end`. Requires: `begin` is readable.
+  // The first address after `begin` that is not readable, at most `end`. Requires: `begin` is readable.
   Address end_behind(Address begin, Address end) noexcept {
     Address page = begin / kPageBytes * kPageBytes + kPageBytes;
     while (page < end && contain(page)) page += kPageBytes;
@@ -244,7 +244,7 @@ struct NvtxOfFile {
   bool is_to_come_again = false;  // the loader has not filled it in yet, or a thread, perhaps this one, is setting NVTX up
   [[nodiscard]] NewFiles::Seen seen() const noexcept { return is_to_come_again ? NewFiles::Seen::kAgain : NewFiles::Seen::kWhole; }
 
-  // What stands around a word that is filled in as the first function of such a structure is.
+  // Examines the surroundings of a word that is filled in like the first function of such a structure.
   void look_at(Address word, ReadablePages& pages) noexcept {
     constexpr Address kFunction = offsetof(Globals, callbacks) + offsetof(NvtxExportTableCallbacks, GetModuleFunctionTable);
     const Address begin = word - kFunction;
@@ -259,8 +259,8 @@ struct NvtxOfFile {
   }
 };
 
-// Looks where the loader has filled in addresses, which it has done in each such structure: a library's data may be gigabytes that nobody
-// has touched. A program that is linked to its place, as few are, has them from its file: all its data is looked at.
+// Looks where the loader has filled in addresses, as it has in each such structure: a library's data may be gigabytes that nobody has touched. A program that
+// is linked to a fixed address, which is rare, has the addresses from its file: all its data is examined.
 void find_nvtx(const dl_phdr_info& information, bool is_unfinished, NvtxOfFile& nvtx) noexcept {
   nvtx.library = describe(information);
   ReadablePages pages;
@@ -278,7 +278,7 @@ void find_nvtx(const dl_phdr_info& information, bool is_unfinished, NvtxOfFile& 
 
 constinit NewFiles new_libraries;
 
-// Leaves those alone, for a later look, that the loader is at work on.
+// Leaves structures that the loader is still working on for a later look.
 void leave_to_loader(NvtxOfFile& nvtx, bool is_unfinished) noexcept {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nvtx.count; ++i) {
@@ -290,7 +290,7 @@ void leave_to_loader(NvtxOfFile& nvtx, bool is_unfinished) noexcept {
   nvtx.count = kept;
 }
 
-// What the file was loaded from may have been cut short since. The loader's lock, which is held here, is let go behind a fault as well.
+// The file may have been shortened since it was loaded. The loader's lock, which is held here, is released after a fault as well.
 Guarded find_nvtx_guarded(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
   if (!is_whole(information)) return Guarded::kFaulted;
   bool is_unfinished = false;
@@ -307,17 +307,20 @@ constinit Turn::Holder searcher{0};
 
 // ---- Before a fork -----------------------------------------------------------------------------------------------------------------
 
-// Null where the C library is older than 2.32, which does not say.
+// Null if the C library is older than 2.32, which does not have this variable.
 constinit const char* is_single_threaded = nullptr;
 constinit bool is_awaited_by_nvtx = false;
 
-// Libraries whose NVTX other threads are setting up, some of which the program may unload as soon as that is done.
+// Libraries whose NVTX other threads are setting up; the program may unload some as soon as that is done. They are found once, and all threads that fork in the
+// meantime wait for them.
 class AwaitedLibraries {
  public:
   void add(const dl_phdr_info& file, const Globals& globals) noexcept {
+    give_up_ = monotonic_now() + kPatience;
     if (count_ < kMost) each_[count_++] = {file.dlpi_phdr, &globals.state};
   }
-  // While it looks, none is unloaded: the loader's lock is held.
+  [[nodiscard]] bool is_given_up() const noexcept { return monotonic_now() >= give_up_; }
+  // No library is unloaded during the look, because the loader's lock is held.
   [[nodiscard]] bool is_any_being_set_up() const noexcept {
     if (count_ == 0) return false;
     Search search{*this, false};
@@ -328,15 +331,15 @@ class AwaitedLibraries {
  private:
   static constexpr std::size_t kMost = 16;
   struct Awaited {
-    const ElfW(Phdr) * file;  // by its program headers
-    const volatile std::uint32_t* state;
+    const ElfW(Phdr) * file = nullptr;  // identified by its program headers
+    const volatile std::uint32_t* state = nullptr;
   };
   struct Search {
     const AwaitedLibraries& libraries;
     bool is_found;
   };
 
-  // Another file may lie there by now, of another size.
+  // Another file, of another size, may lie there by now.
   static int look_at(dl_phdr_info* file, std::size_t, void* own) noexcept {
     auto& search = *static_cast<Search*>(own);
     const auto is_at_it = [file](const Awaited& one) {
@@ -346,9 +349,11 @@ class AwaitedLibraries {
     return search.is_found ? 1 : 0;
   }
 
-  Awaited each_[kMost];
+  Awaited each_[kMost] = {};
   std::size_t count_ = 0;
+  std::int64_t give_up_ = 0;
 };
+constinit AwaitedLibraries found_awaited;  // belongs to the thread that has the turn
 
 void set_all_up() noexcept {
   const Quiet quiet;
@@ -356,11 +361,12 @@ void set_all_up() noexcept {
   {
     const Turn turn(searcher);
     if (!turn) return;
+    if (found_awaited.is_given_up()) found_awaited = {};
     bool has_joined = false;  // or never will
     bool is_to_join = true;
     while (is_to_join) {
       is_to_join = false;
-      // Nobody waits for the session with the loader's lock.
+      // The loader's lock must not be held while waiting for the session.
       new_libraries.visit([&](const dl_phdr_info& information) {
         NvtxOfFile nvtx;
         if (find_nvtx_guarded(information, nvtx) == Guarded::kFaulted) return NewFiles::Seen::kWhole;
@@ -372,16 +378,16 @@ void set_all_up() noexcept {
             return NewFiles::Seen::kAgain;
           }
           bool installed = false;
-          if (set_up(globals, nvtx.library, installed) == kStarted) awaited.add(information, globals);
+          if (set_up(globals, nvtx.library, installed) == kStarted) found_awaited.add(information, globals);
         }
         return nvtx.seen();
       });
       if (is_to_join) join_recording();
       has_joined = true;
     }
+    awaited = found_awaited;
   }
-  const std::int64_t give_up = monotonic_now() + kPatience;
-  while (awaited.is_any_being_set_up() && monotonic_now() < give_up) system::sleep(kLook);
+  while (awaited.is_any_being_set_up() && !awaited.is_given_up()) system::sleep(kLook);
 }
 
 void set_up_before_fork() noexcept {
@@ -413,7 +419,10 @@ LateNvtx take_over_nvtx(Search extent) noexcept {
   return result;
 }
 
-void forget_search() noexcept { searcher.store(0, std::memory_order_relaxed); }
+void forget_search() noexcept {
+  searcher.store(0, std::memory_order_relaxed);
+  found_awaited = {};
+}
 
 void set_nvtx_up_before_forks() noexcept {
   Dl_info self{};

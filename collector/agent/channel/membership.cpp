@@ -30,28 +30,26 @@ struct Membership {
   void (*repeat_metadata)() = nullptr;
   void (*absent)() = nullptr;
   std::atomic<bool> lacks_means{false};
-  char address[channel::kAddressBytes] = {};              // of the session that attached; empty: the environment names it
+  char address[channel::kAddressBytes] = {};              // address of the session that attached; empty: the environment names it
   char environment_address[channel::kAddressBytes] = {};  // as it was when the agent was loaded
-  // Of a forked child that has not joined: what its parent had. The session sees by the socket that somebody may come yet.
+  // For a forked child that has not joined: its parent's socket and memory. The open socket tells the session that somebody may still come.
   OwnDescriptor inherited_socket;
   channel::SharedMemory inherited_memory;
 };
 
 constinit Membership membership;
 constinit Lock join_lock;
-constinit Lock metadata_lock;  // a leaf: nothing is called while it is held
+constinit Lock metadata_lock;  // a leaf: no other lock is taken and no function called while it is held
 
-// What the kernel knows of this process comes first: a child that has not looked yet has another state than it finds.
+// Asks the kernel first which process this is, because a child that has not looked yet has another state than the copied one.
 State state_now(std::memory_order order) noexcept {
   process_generation();
   return membership.state.load(order);
 }
 
-// The parent's memory stays mapped, and its socket open until this process has joined.
+// The parent's memory stays mapped and its socket open until this process has joined.
 void forget_parent() noexcept {
   note_begin();
-  join_lock.forget_holder();
-  metadata_lock.forget_holder();
   session_places.forget_holders();
   if (membership.state.load(std::memory_order_relaxed) == State::kJoined) {
     membership.inherited_socket = membership.connection.socket;
@@ -63,14 +61,14 @@ void forget_parent() noexcept {
   membership.state.store(State::kUntried, std::memory_order_relaxed);
 }
 
-// The program may change its environment at any time: a look at it is safe while the agent is loaded, and else the last resort.
+// The program may change its environment at any time. Reading it is safe while the agent is loaded; later it is a last resort.
 const char* session_address() noexcept {
   if (membership.address[0] != '\0') return membership.address;
   return membership.environment_address[0] != '\0' ? membership.environment_address : getenv(channel::kSocketVariable);
 }
 
-// Word for the session of a process that it does not know: of a child in the parent's memory, of others in a file, where a filter of theirs lets them
-// load the agent and not report. Requires: join_lock is held.
+// Leaves a note for the session about a process that it does not know: in the parent's memory for a child, in a file for other processes, whose filter lets
+// them load the agent but not report. Requires: join_lock is held.
 void leave_word(int problem) noexcept {
   if (problem == 0) return;
   if (!membership.inherited_memory) {
@@ -111,8 +109,8 @@ void leave() noexcept {
   leave_memory(membership.connection.memory);
 }
 
-// For a process that may have no more addresses: what the last session had are given up before the next one is known, as though one without events lay
-// between them. Whoever is in the midst of an event has a moment to end it.
+// For a process that may have no more addresses: gives up the addresses of the last session before the next one is known, as if a session without events had
+// been between them. Threads that are writing an event have a moment to finish it.
 void make_room() noexcept {
   constexpr std::int64_t kForEvents = 20 * kMillisecond;
   {
@@ -127,14 +125,14 @@ void make_room() noexcept {
   system::sleep(kForEvents);
 }
 
-// Whether the session that the parent is in is over: then nobody, or anybody, listens at its address. Requires: join_lock is held.
+// True if the parent's session is over: then nobody, or a stranger, listens at its address. Requires: join_lock is held.
 bool parent_has_lost_session() noexcept {
   if (!membership.inherited_socket.was_opened() || !may_look_at_session()) return false;
   pollfd socket{membership.inherited_socket.number(), 0, 0};
   return socket.fd >= 0 && system::poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-// Looks until it has ended, at most so long.
+// Waits until the session has ended, at most this long.
 SessionState state_within(int milliseconds) noexcept {
   if (state_now(std::memory_order_acquire) != State::kJoined) return SessionState::kNone;
   pollfd socket{membership.connection.socket.number(), 0, 0};

@@ -21,8 +21,8 @@ namespace {
 using nvtx::CudaHandle;
 using nvtx::CudaResource;
 
-constexpr std::size_t kNamedEvents = 1024;      // that have a name at a time
-constexpr std::size_t kAwaitedRecords = 4096;   // recordings of these of which CUPTI's record has not come
+constexpr std::size_t kNamedEvents = 1024;      // events that have a name at the same time
+constexpr std::size_t kAwaitedRecords = 4096;   // recordings of these whose CUPTI record has not arrived
 constexpr std::size_t kNamesLimit = 16u << 20;  // bytes
 
 constinit std::atomic<const Functions*> cupti{nullptr};
@@ -32,11 +32,11 @@ Function driver_function(const char* name) noexcept {
   void* driver = load_file("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   if (driver == nullptr) return nullptr;
   const auto function = reinterpret_cast<Function>(dlsym(driver, name));
-  dlclose(driver);  // it was there before
+  dlclose(driver);  // the program had loaded it before
   return function;
 }
 
-// The context that a stream is of; the current one for streams that every context has.
+// The context of a stream; the current one for streams that every context has.
 CUcontext context_of(CUstream stream) noexcept {
   CUcontext context = nullptr;
   if (const auto get = driver_function<CUresult (*)(CUstream, CUcontext*)>("cuStreamGetCtx"); get != nullptr) get(stream, &context);
@@ -57,11 +57,11 @@ struct Events {
   Arena arena{kNamesLimit};
   NamedEvent named[kNamedEvents] = {};
   std::size_t named_count = 0;
-  AwaitedRecord awaited[kAwaitedRecords] = {};  // by correlation id: an older one gives way
+  AwaitedRecord awaited[kAwaitedRecords] = {};  // by correlation id: a new one replaces an older one
 };
 constinit Events events;
 constinit Lock events_lock;
-constinit std::atomic<bool> has_names{false};  // since the first one: where there is none, nobody needs the lock
+constinit std::atomic<bool> has_names{false};  // true from the first name on: without names, nobody needs the lock
 
 NamedEvent* find_event(const void* handle) noexcept {
   NamedEvent* const end = events.named + events.named_count;
@@ -93,7 +93,7 @@ struct EventCall {
   CUpti_CallbackId id;
   enum class Use { kRecords, kDestroys } use;
 };
-// Each has the event as its first parameter.
+// The event is the first parameter of each.
 constexpr EventCall kEventCalls[] = {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020, EventCall::Use::kRecords},
                                      {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_ptsz_v7000, EventCall::Use::kRecords},
                                      {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecordWithFlags_v11010, EventCall::Use::kRecords},
@@ -107,7 +107,7 @@ constexpr EventCall kEventCalls[] = {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME
 
 // ---- Contexts and streams ----------------------------------------------------------------------------------------------------------
 
-// CUPTI's numbers of a context, and of a stream in it. Where CUPTI has none they stay 0.
+// CUPTI's numbers of a context, and of a stream in it. They stay 0 if CUPTI has none.
 struct Numbers {
   std::uint32_t context = 0;
   std::uint32_t stream = 0;
@@ -166,7 +166,6 @@ std::string_view name_of_recorded_event(std::uint32_t correlation) noexcept {
 void forget_cuda_names() noexcept {
   cupti.store(nullptr, std::memory_order_release);
   has_names.store(false, std::memory_order_release);
-  events_lock.forget_holder();
   events.named_count = 0;
 }
 

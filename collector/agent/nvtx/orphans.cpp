@@ -20,11 +20,12 @@
 #include "agent/core/system_calls.h"
 #include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
+#include "agent/process/this_thread.h"
 
 namespace lanescope::agent::nvtx {
 
-// The memory that a process has when this is made, also once another program is in its place: what was looked at is what is written to. Places are
-// those of ours; whole, or not at all.
+// The memory that a process has when this is made, even if the process runs another program later: what was examined is what is written to. Addresses are those
+// of our own process. Reads and writes are complete or fail.
 class ChildMemory {
  public:
   explicit ChildMemory(long process) noexcept {
@@ -39,7 +40,7 @@ class ChildMemory {
   ChildMemory& operator=(const ChildMemory&) = delete;
 
   bool read(const void* place, void* into, std::size_t bytes) const noexcept { return read_some(place, into, bytes) == static_cast<long>(bytes); }
-  // As many bytes as there are, or less than one.
+  // Reads as many bytes as there are; less than one if none.
   long read_some(const void* place, void* into, std::size_t bytes) const noexcept { return system::read_at(file_, into, bytes, system::word(place)); }
   bool write(const void* place, const void* from, std::size_t bytes) const noexcept {
     return system::write_at(file_, from, bytes, system::word(place)) == static_cast<long>(bytes);
@@ -51,24 +52,37 @@ class ChildMemory {
 
 namespace {
 
-constexpr std::int64_t kJustNow = 2 * kSecond;            // the library's call that loaded the agent asks it within this time
+constexpr std::int64_t kJustNow = 2 * kSecond;            // the library's call that loaded the agent reaches it within this time
 constexpr std::int64_t kTookItsTime = kMillisecond / 10;  // of a set-up
 constexpr unsigned int kMostOfModule = 64;
 
 constinit std::int64_t loaded_at = 0;
 constinit std::atomic<bool> has_looked{false};
 
-constexpr std::int64_t kToBegin = 20 * kMillisecond;  // until a child that was just forked has told the kernel of its thread
+constexpr std::int64_t kToBegin = 20 * kMillisecond;  // until a child that was just forked has told the kernel about its thread
 
-// Whether a thread of the process was forking by fork() when this memory was copied, or is.
+// True if a thread of the process was forking by fork() when this memory was copied, or is now.
 bool has_fork_under_way(const ChildMemory& copy) noexcept {
   ForkUnderWay copies[kMostForks];
   if (!copy.read(forks_under_way, static_cast<void*>(copies), sizeof(copies))) return false;
   return std::any_of(std::begin(copies), std::end(copies), [](const ForkUnderWay& fork) { return fork.thread.load(std::memory_order_relaxed) != 0; });
 }
 
-// The agent is there, and has begun anew what was under way (setup.h), or is about to: the child of a fork() looks before that returns.
-bool knows_itself(const ChildMemory& child) noexcept {
+// True if the set-up was noted when the child was forked, even if the child has removed the note. A child that was forked before the agent came may have loaded
+// its own agent, or anything else, at the same address.
+bool was_noted(const ChildMemory& child, const SetupNote* note) noexcept {
+  alignas(SetupNote) std::byte copy[sizeof(SetupNote)];
+  std::int64_t loaded = 0;
+  if (!child.read(&loaded_at, &loaded, sizeof(loaded)) || loaded != loaded_at) return false;
+  if (note == nullptr || !child.read(note, copy, sizeof(copy))) return true;
+  const auto& theirs = *reinterpret_cast<const SetupNote*>(copy);
+  return theirs.thread.load(std::memory_order_relaxed) == note->thread.load(std::memory_order_relaxed) &&
+         theirs.process.load(std::memory_order_relaxed) == note->process.load(std::memory_order_relaxed);
+}
+
+// True if it has begun the noted set-up anew (setup.h), or is about to: the child of a fork() looks before that returns.
+bool knows_itself(const ChildMemory& child, const SetupNote* note) noexcept {
+  if (!was_noted(child, note)) return false;
   std::uint32_t generation = 0;
   if (!child.read(&process_page.generation, &generation, sizeof(generation))) return false;
   return generation != 0 || has_fork_under_way(child);
@@ -76,8 +90,7 @@ bool knows_itself(const ChildMemory& child) noexcept {
 
 constexpr std::size_t kTextBytes = 4096;
 
-// Calls visit(number) for each number in the text of a file of /proc, which stand between spaces. What does not fit into `text`, which has
-// kTextBytes, is left out.
+// Calls visit(number) for each number in the text of a file of /proc; numbers are separated by spaces. Text beyond the kTextBytes of `text` is left out.
 template <typename Visit>
 void for_each_number_in(const char* path, char* text, Visit visit) noexcept {
   const int file = system::open(path, O_RDONLY | O_CLOEXEC);
@@ -106,7 +119,7 @@ struct TextOfProc {
   char text[kTextBytes];
 };
 
-// Calls visit(number) for each thread of a process, whose folder in /proc this is.
+// Calls visit(number) for each thread of a process; `process` is the name of its folder in /proc.
 template <typename Visit>
 void for_each_thread(const char* process, char (&entries)[kTextBytes], Visit visit) noexcept {
   char path[40];
@@ -125,29 +138,38 @@ void for_each_thread(const char* process, char (&entries)[kTextBytes], Visit vis
   system::close(folder);
 }
 
-// Of all threads of this process.
+// Calls visit(child, thread) for each child of each thread of this process: the thread that forked it, or that inherited it from a thread that has ended.
 template <typename Visit>
 void for_each_child(TextOfProc& room, Visit visit) noexcept {
   for_each_thread("self", room.entries, [&](long thread) {
     char path[64];
     std::snprintf(path, sizeof(path), "/proc/self/task/%ld/children", thread);
-    for_each_number_in(path, room.text, visit);
+    for_each_number_in(path, room.text, [&](long child) { visit(child, thread); });
   });
 }
 
-// What stands for a thread in its process's memory: there the C library has the list of locks of which the kernel knows. 0: it is not known, as in the
-// child of a system call that the C library knows nothing of.
+// A value that identifies a thread in its process's memory: the address at which the C library keeps the list of locks that the kernel knows. 0: unknown, as in
+// the child of a system call that bypassed the C library.
 std::uintptr_t place_of_thread(long thread) noexcept {
   void* list = nullptr;
   std::size_t size = 0;
   return system::system_call(SYS_get_robust_list, thread, system::word(&list), system::word(&size)) == 0 ? reinterpret_cast<std::uintptr_t>(list) : 0;
 }
 
-// Whether the copy of this thread lives in a child, which is where this thread forked it. True where that does not come to be known.
-bool has_this_thread(long child, char (&entries)[kTextBytes]) noexcept {
+// True if a child has only the thread with which it began.
+bool has_first_thread_alone(const char* child, char (&entries)[kTextBytes]) noexcept {
+  std::size_t threads = 0;
+  for_each_thread(child, entries, [&](long) { ++threads; });
+  return threads == 1;
+}
+
+// True if a child contains the copy of this thread, as it does if this thread forked it, or a thread of its own at the same address; also if that can't be
+// found out. `parent`: the thread whose child it is. A child of another thread began with a copy of that thread, or of one that has ended.
+bool has_this_thread(long child, long parent, char (&entries)[kTextBytes]) noexcept {
   const std::uintptr_t own = place_of_thread(0);
   char folder[16];
   std::snprintf(folder, sizeof(folder), "%ld", child);
+  if (parent != static_cast<long>(this_thread_id()) && has_first_thread_alone(folder, entries)) return false;
   bool is_known = false;
   bool lives = false;
   for (const std::int64_t give_up = monotonic_now() + kToBegin; own != 0 && !is_known && !lives && monotonic_now() < give_up; system::yield()) {
@@ -169,7 +191,7 @@ struct Code {
   std::uintptr_t end = 0;
 };
 
-// The segment of a loaded file in which this lies.
+// The segment of a loaded file that contains this address.
 Code code_around(const void* function) noexcept {
   struct Search {
     std::uintptr_t address;
@@ -198,11 +220,11 @@ void note_loading() noexcept { loaded_at = monotonic_now(); }
 
 struct Orphans::Memory {
   static constexpr std::size_t kMostFunctions = 128;
-  static constexpr std::size_t kFrameBytes = 32 * 1024;  // of the callers' frames; NVTX's own has a buffer of 16 KiB where compilers do not drop it
+  static constexpr std::size_t kFrameBytes = 32 * 1024;  // of the callers' frames; NVTX's own has a buffer of 16 KiB unless compilers remove it
   using Frames = std::uintptr_t[kFrameBytes / sizeof(std::uintptr_t)];
   std::size_t count;
   NvtxFunctionPointer* places[kMostFunctions];  // where the library keeps its functions
-  NvtxFunctionPointer before[kMostFunctions];   // what it had there
+  NvtxFunctionPointer before[kMostFunctions];   // the previous values there
   TextOfProc text;
   char threads_of_child[kTextBytes];
   Frames own;
@@ -235,8 +257,8 @@ Orphans::~Orphans() {
   if (memory_ != nullptr) system::unmap(memory_, sizeof(Memory));
 }
 
-// What neither NVTX nor a tool changes, and what is different in each library, is compared: it is this library, and its NVTX as it was before
-// the set-up, or as that has changed it.
+// Compares data that neither NVTX nor a tool changes and that differs in each library: equal data means that it is this library, with its NVTX as before the
+// set-up, or as the set-up has changed it.
 bool Orphans::has_state_of_before(const ChildMemory& child) const noexcept {
   Globals theirs;
   if (!child.read(globals_, &theirs, sizeof(theirs)) || theirs.state != kStarted) return false;
@@ -251,12 +273,11 @@ bool Orphans::has_state_of_before(const ChildMemory& child) const noexcept {
   return true;
 }
 
-// Where this thread returns to, as far as that lies in the library's code, does not change until the set-up is through, and was not there before: one of these
-// addresses leads out of what NVTX calls to load the agent. In a child it says where the thread stood when that was forked. The call of the agent
-// came behind the loading.
+// The return addresses of this thread that lie in the library's code do not change until the set-up is done, and were not there before: one of them leads out
+// of NVTX's calls that load the agent. In a child they show where the thread was at the fork. The agent was called after it was loaded.
 bool Orphans::has_callers_frames(const ChildMemory& child) noexcept {
   const Code code = code_around(code_);
-  const std::uintptr_t room = pthread_self() - reinterpret_cast<std::uintptr_t>(call_.frame);  // a thread's stack ends there, but for the first one's
+  const std::uintptr_t room = pthread_self() - reinterpret_cast<std::uintptr_t>(call_.frame);  // a thread's stack ends there, except the first thread's
   const ChildMemory self(process_page.process.load(std::memory_order_relaxed));
   const long bytes = self.read_some(call_.frame, memory_->own, std::min<std::uintptr_t>(room, sizeof(memory_->own)));
   if (bytes <= 0 || !child.read(call_.frame, memory_->theirs, static_cast<std::size_t>(bytes))) return false;
@@ -270,18 +291,18 @@ bool Orphans::has_callers_frames(const ChildMemory& child) noexcept {
   return is_called_from_library;
 }
 
-// Where the agent was there already, it has noted the set-up. A thread of the child's own may be in that, at the same place as this one: only where this
-// one does not live on in the child, its frames there are of before.
-bool Orphans::was_forked_in_set_up(const ChildMemory& child, long process) noexcept {
+// If the agent was there already, it has noted the set-up. A thread of the child's own may be in a set-up, at the same address as this one. Only if this thread
+// does not live on in the child are its frames there left from before the fork.
+bool Orphans::was_forked_in_set_up(const ChildMemory& child, Child numbers) noexcept {
   alignas(SetupNote) std::byte note[sizeof(SetupNote)];
   if (note_ != nullptr && child.read(note_, note, sizeof(note)) && std::memcmp(note, static_cast<const void*>(note_), sizeof(note)) == 0) return true;
-  return has_callers_frames(child) && !has_this_thread(process, memory_->threads_of_child);
+  return has_callers_frames(child) && !has_this_thread(numbers.process, numbers.parent, memory_->threads_of_child);
 }
 
-// Its state is looked at last: whoever has begun it since has not ended it.
-bool Orphans::free(long process) noexcept {
-  const ChildMemory child(process);
-  if (!has_state_of_before(child) || knows_itself(child) || !was_forked_in_set_up(child, process) || !has_state_of_before(child)) return false;
+// Checks the child's state last: a thread that has begun the set-up since has not ended it.
+bool Orphans::free(Child numbers) noexcept {
+  const ChildMemory child(numbers.process);
+  if (!has_state_of_before(child) || knows_itself(child, note_) || !was_forked_in_set_up(child, numbers) || !has_state_of_before(child)) return false;
   const NvtxFunctionPointer none = nullptr;
   for (std::size_t i = 0; i < memory_->count; ++i)
     if (!child.write(memory_->places[i], &none, sizeof(none))) return false;
@@ -292,8 +313,8 @@ bool Orphans::free(long process) noexcept {
 std::size_t Orphans::free_all() noexcept {
   if (memory_ == nullptr || memory_->count == Memory::kMostFunctions || !may_look_for_children()) return 0;
   std::size_t freed = 0;
-  for_each_child(memory_->text, [&](long child) {
-    if (free(child)) ++freed;
+  for_each_child(memory_->text, [&](long child, long parent) {
+    if (free({child, parent})) ++freed;
   });
   return freed;
 }

@@ -1,12 +1,11 @@
-// Children that were forked while another thread's first NVTX call sets NVTX up, in a way that nobody notices: before the agent is there, or
-// by _Fork() or the system call alone.
+// Children that were forked while another thread's first NVTX call set NVTX up, unnoticed: before the agent was there, or by _Fork() or the system call alone.
 //
-// There is nobody in them who would end what NVTX's state says is under way: their first NVTX call waits for ever. What the parent's agent
-// can still do is to end it for them, without a tool: they make no ranges, and go on.
+// Such a child has no thread that would end the set-up that NVTX's state says is in progress, so its first NVTX call waits for ever. The parent's agent can
+// still end the set-up for it, without a tool: the child makes no ranges, and goes on.
 //
-// A child that sets NVTX up itself at the same time has the same state, and must be left alone. A child's memory is a copy that was made when it was
-// forked, so what this thread alone writes tells them apart: where it stood within the set-up, and where the child has no such thread,
-// nobody in there has begun, and nobody will end it.
+// A child that sets NVTX up itself at the same time has the same state, and must be left alone. A child's memory is a copy made at the fork, so data that only
+// this thread writes tells the two apart: if the copy shows this thread within the set-up, and the child has no such thread, nobody in the child has begun the
+// set-up, and nobody will end it.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +17,11 @@
 
 namespace lanescope::agent::nvtx {
 
-// When the agent came into the process: children of before have none. Once, while it is loaded.
+// Notes when the agent came into the process: children forked earlier have no agent, or another one. Call once, while it is loaded, before anything else.
 void note_loading() noexcept;
 
-// Of the agent by the library, on this thread: where the frame of the agent's function lies, above which those lie that wait for it, and to where it returns.
+// The library's call of the agent on this thread: the address of the frame of the agent's function, above which lie the frames that wait for it, and the return
+// address.
 struct AgentCall {
   const void* frame;
   const void* returns_to;
@@ -29,36 +29,40 @@ struct AgentCall {
 
 class ChildMemory;
 
-// Of one library, whose first NVTX call is within the agent. Each look takes some system calls for each thread and child. A child whose memory is
-// not what was forked, or may not be written to, is left alone, and so is one that knows that it is a process of its own.
+// For one library, whose first NVTX call is within the agent. Each look takes some system calls for each thread and child. A child is left alone if its memory
+// is not the forked one or can't be written to, or if it knows that it is a process of its own.
 class Orphans {
  public:
-  // To be called before the library's functions are put into its tables. `setup`: of this library, and outlives this.
+  // Call before the library's functions are put into its tables. `setup` belongs to this library and outlives *this.
   Orphans(NvtxGetExportTableFunc_t get_export_table, const Setup& setup, AgentCall call) noexcept;
   ~Orphans();
   Orphans(const Orphans&) = delete;
   Orphans& operator=(const Orphans&) = delete;
 
-  // Those whose parent's agent was not there yet. Looks where it came just now, once a process. Returns how many were freed.
+  // Frees children whose parent had no agent yet. Looks only if the agent was loaded just now, once per process. Returns how many were freed.
   std::size_t free_from_loading() noexcept;
-  // Those since then. To be called at the end of the set-up; looks where that took its time, as it does where the recorder is waited for.
+  // Frees children forked since then. Call at the end of the set-up; looks only if the set-up took long, as it does when it waits for the recorder.
   std::size_t free_from_set_up() noexcept;
 
  private:
   struct Memory;
+  struct Child {
+    long process;
+    long parent;  // number of a thread of ours
+  };
 
   std::size_t free_all() noexcept;
-  bool free(long child) noexcept;
+  bool free(Child numbers) noexcept;
   bool has_state_of_before(const ChildMemory& child) const noexcept;
-  bool was_forked_in_set_up(const ChildMemory& child, long process) noexcept;
+  bool was_forked_in_set_up(const ChildMemory& child, Child numbers) noexcept;
   bool has_callers_frames(const ChildMemory& child) noexcept;
 
   Globals* globals_;  // null: not known
   const SetupNote* note_;
-  const void* code_;  // of the library: a function of its
+  const void* code_;  // a function of the library
   AgentCall call_;
   std::int64_t begin_;
-  Memory* memory_ = nullptr;  // pages of its own: the program's thread may have a small stack
+  Memory* memory_ = nullptr;  // in pages of its own, because the program's thread may have a small stack
 };
 
 }  // namespace lanescope::agent::nvtx

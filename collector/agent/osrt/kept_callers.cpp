@@ -1,6 +1,5 @@
-// Functions that behave by who calls them, or return twice: dlopen(), dlsym() and syscall(). A few instructions decide whether the call can be
-// timed, and what comes before it, and otherwise jump on to the real function, which finds the stack and the registers as its caller left
-// them.
+// Functions whose behaviour depends on their caller, or that return twice: dlopen(), dlsym() and syscall(). A few instructions decide if the call can be timed,
+// and what must be done before it. Otherwise they jump to the real function, which finds the stack and the registers as its caller left them.
 #include "agent/osrt/kept_callers.h"
 
 #include <atomic>
@@ -10,6 +9,7 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
+#include "agent/channel/membership.h"
 #include "agent/core/loader/loader.h"
 #include "agent/osrt/caller_matters.h"
 #include "agent/osrt/exec_calls.h"
@@ -33,14 +33,27 @@ bool awaits_python() { return lanescope::agent::python_lock::is_awaited.load(std
 
 bool are_files_looked_at() { return lanescope::agent::osrt::look_at_new_files.load(std::memory_order_relaxed) != nullptr; }
 
-// Behind a call of dlopen() on this thread whose end the agent does not see, or at which files could not be looked at.
+// Set after a call of dlopen() on this thread whose end the agent does not see, or after which files could not be examined.
 constinit thread_local bool is_look_due = false;
 
+void tell_of_lost_list() {
+  static constinit std::atomic<bool> is_told{false};
+  const int saved_errno = errno;
+  const lanescope::agent::Quiet quiet;
+  if (!lanescope::agent::join_recording() || is_told.exchange(true, std::memory_order_relaxed)) return;
+  lanescope::agent::report(lanescope::agent::Component::kNvtx, lanescope::agent::ComponentState::kRecording, lanescope::agent::Severity::kWarning,
+                           "Libraries that this process loads are not recorded: it was forked while a thread of its parent was in the loader's list of files "
+                           "(dl_iterate_phdr).");
+  errno = saved_errno;
+}
+
 void look_at_new_files() {
-  is_look_due = !lanescope::agent::is_list_free_of_program();
-  if (is_look_due) return;
+  is_look_due = false;
   const auto look = lanescope::agent::osrt::look_at_new_files.load(std::memory_order_acquire);
   if (look == nullptr) return;
+  if (lanescope::agent::has_lost_list()) return tell_of_lost_list();
+  is_look_due = !lanescope::agent::is_list_free_of_program();
+  if (is_look_due) return;
   const int saved_errno = errno;
   {
     const lanescope::agent::Quiet quiet;
@@ -85,7 +98,7 @@ bool waits(Word number, Word operation) {
 
 #define LANESCOPE_HIDDEN __attribute__((visibility("hidden"), used))
 
-// Where the call goes on.
+// Returns the function with which the call continues.
 extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlopen(const char* file, int, const void* caller) {
   void* next = real_dlopen.address();
   if (!are_recorded() && !awaits_python() && !are_files_looked_at()) return next;
@@ -105,7 +118,7 @@ extern "C" LANESCOPE_HIDDEN void* lanescope_choose_syscall(Word number, Word fir
   return are_recorded() && waits(number, operation) ? reinterpret_cast<void*>(&timed_futex) : next;
 }
 
-// dlopen(rdi, rsi): asks with the return address as the third argument.
+// dlopen(rdi, rsi): passes the return address as the third argument.
 __asm__(R"(
   .text
   .p2align 4

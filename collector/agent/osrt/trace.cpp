@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint32_t kSampleOfSystemCall = 2;  // proto::SAMPLE_OS_CALL
 
-constinit std::atomic<std::int64_t> threshold{1'000};  // ns; the session's once it is known
+constinit std::atomic<std::int64_t> threshold{1'000};  // ns; the session's value once it is known
 
 [[gnu::noinline]] void write_chain(ThreadWriter& writer, std::int64_t start, std::int64_t duration) noexcept {
   const Quiet quiet;

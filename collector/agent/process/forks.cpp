@@ -26,7 +26,9 @@ constinit std::atomic<Lock*> held_locks[kMost] = {};
 constinit std::atomic<void (*)()> preparing[kMost] = {};
 constinit std::atomic<void (*)()> forgetting[kMost] = {};
 constinit std::atomic<bool> watches{false};
-constinit std::uint32_t generation_before = 0;  // in a child that has not looked yet: its parent's
+constinit std::uint32_t generation_before = 0;  // the parent's generation, in a child that has not looked yet
+constinit std::atomic<std::uint32_t> own_number{0};
+constinit std::atomic<bool> is_forked_unnoticed{false};
 
 template <typename T>
 void add_once(std::atomic<T> (&slots)[kMost], T value) noexcept {
@@ -49,12 +51,11 @@ void for_each_held(Work work) noexcept {
 
 std::uintptr_t thread_address() noexcept { return static_cast<std::uintptr_t>(pthread_self()); }
 
-// Nobody but the calling thread is there.
+// Only the calling thread exists here, and its forks are its parent's.
 void forget_parent() noexcept {
-  for (ForkUnderWay& each : forks_under_way)
-    if (each.thread.load(std::memory_order_relaxed) != thread_address()) each.thread.store(0, std::memory_order_relaxed);
+  own_number.fetch_add(1, std::memory_order_relaxed);
+  for (ForkUnderWay& each : forks_under_way) each.thread.store(0, std::memory_order_relaxed);
   forget_visits_of_loaded_files();
-  for_each_held([](Lock& lock) { lock.forget_holder(); });
   call_each(forgetting);
 }
 
@@ -66,7 +67,7 @@ void set_process(std::int32_t process) noexcept {
 
 bool is_of_this_thread(const ForkUnderWay& fork) noexcept { return fork.thread.load(std::memory_order_relaxed) == thread_address(); }
 
-// None where all places are taken for long: those who have them may wait in their preparations for this thread.
+// Null if all places stay taken for long: their owners may wait in their preparations for this thread.
 ForkUnderWay* begin_forking() noexcept {
   const std::uintptr_t self = thread_address();
   const std::int64_t begin = monotonic_now();
@@ -82,21 +83,21 @@ ForkUnderWay* begin_forking() noexcept {
   return nullptr;
 }
 
-// The innermost fork of this thread ends. Whether no other one is left, in whose preparation it was made.
+// Ends the innermost fork of this thread. Returns true if no outer fork is left, in whose preparation it was made.
 bool end_forking() noexcept {
   const auto own = std::find_if(std::begin(forks_under_way), std::end(forks_under_way), is_of_this_thread);
   if (own != std::end(forks_under_way)) own->thread.store(0, std::memory_order_release);
   return std::none_of(std::begin(forks_under_way), std::end(forks_under_way), is_of_this_thread);
 }
 
-// Threads may fork at the same time: what one waits for in the program's own preparations, which come behind ours, another one may hold. They see the
-// signals that the program holds, and may hold others for the child: signals are held within ours alone. A handler that comes between finds the locks
-// held by its own thread, and has them.
+// Several threads may fork at the same time: one may hold what another waits for in the program's own preparations, which run after ours. Those preparations
+// see the program's signal mask and may set another for the child, so signals are held only within ours. A handler that runs in between finds the locks held by
+// its own thread, and may use them.
 void before_fork() noexcept {
   const HeldSignals held;
   ForkUnderWay* const fork = begin_forking();
   if (may_look_at_loaded_files()) call_each(preparing);
-  if (fork != nullptr) wait_for_visits_of_loaded_files(*fork);  // before the locks, which a visitor may wait for
+  if (fork != nullptr) wait_for_visits_of_loaded_files(*fork);  // before taking the locks, because a visitor may wait for one
   for_each_held([](Lock& lock) { lock.lock_to_fork(); });
 }
 
@@ -105,16 +106,17 @@ void after_fork_in_parent() noexcept {
   if (end_forking()) for_each_held([](Lock& lock) { lock.unlock_behind_fork(); });
 }
 
-// A handler of the program's may have made the agent look by now.
+// A handler of the program may have made the agent look already.
 void after_fork_in_child() noexcept {
   const HeldSignals held;
-  for (ForkUnderWay& each : forks_under_way)  // one in whose preparation this child was forked is its parent's
+  for (ForkUnderWay& each : forks_under_way)  // a fork in whose preparation this child was forked belongs to the parent
     if (is_of_this_thread(each)) each.thread.store(0, std::memory_order_relaxed);
   if (last_generation() == 0 || !is_own_process()) {
     forget_parent();
-    // Its only thread has the number of the process, as the C library knows it: the kernel may end the process for a question.
+    // The number of its only thread is the number of the process. It comes from the C library, because the kernel may end the process for asking.
     set_process(static_cast<std::int32_t>(this_thread_id_after_fork(generation_before + 1)));
   }
+  is_forked_unnoticed.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -123,14 +125,26 @@ std::uint32_t identify_process() noexcept {
   const HeldSignals held;
   while (process_page.is_being_identified.exchange(true, std::memory_order_acquire)) system::yield();
   if (last_generation() == 0) {
-    if (generation_before == 0)
+    if (generation_before == 0) {
       madvise(&process_page, sizeof(process_page), MADV_WIPEONFORK);
-    else
+    } else {
       forget_parent();
+      is_forked_unnoticed.store(true, std::memory_order_relaxed);
+    }
     set_process(system::process_id());
   }
   process_page.is_being_identified.store(false, std::memory_order_release);
   return last_generation();
+}
+
+std::uint32_t process_number() noexcept {
+  process_generation();
+  return own_number.load(std::memory_order_relaxed);
+}
+
+bool was_forked_unnoticed() noexcept {
+  process_generation();
+  return is_forked_unnoticed.load(std::memory_order_relaxed);
 }
 
 void begin_generation() noexcept {

@@ -1,9 +1,9 @@
-"""NVTX ranges around calls of functions that a JSON file names, as Nsight Systems has it for --python-functions-trace:
+"""NVTX ranges around calls of functions that a JSON file names, in the format of Nsight Systems' --python-functions-trace:
 
     [{"module": "cupy", "color": "green", "domain": "arrays", "functions": ["dot", "random.random", {"function": "sort", "color": "red"}]}]
 
-A function is named by its way from the module: through submodules that it has, and classes. A class stands for its `__init__` and, where it has
-one, its `__call__`. Ranges are called by module and function. What can't be marked is told, and the program goes on without.
+A function is named by its path from the module, through submodules that the module has and through classes. A class stands for its `__init__` and its
+`__call__`, if it has one. Ranges are named by module and function. Functions that can't be marked are reported, and the program goes on without them.
 """
 
 import functools
@@ -29,7 +29,7 @@ def _say(sentence):
 
 
 def _color(given):
-    """ARGB of a name, of #RRGGBB, or of a number (0xRRGGBB, 0xAARRGGBB); None where there is none."""
+    """The ARGB value of a name, of #RRGGBB, or of a number (0xRRGGBB, 0xAARRGGBB); None if `given` is none of these."""
     if given is None or isinstance(given, bool):
         return None
     if isinstance(given, int):
@@ -56,9 +56,11 @@ def _nvtx():
     return module
 
 
-# A mark is a frame of its own above the function's, and takes some more for a moment. The limit of recursion is higher by as much while marked functions are on
-# the stack, so that a program has the depth that it has without marks.
-_EACH = 32  # nested marks of a thread, for which the limit is raised at once; as many frames are for a moment. Fewer take their own frames: most calls set no limit
+# A mark takes a stack frame of its own above the function's, and some more frames for a moment. While marked functions are on the stack, the recursion limit is
+# raised by as many frames, so that a program can recurse as deeply as without marks.
+# It is raised at once for _EACH nested marks of a thread; marks also take that many frames for a moment. Fewer marks use the program's own frames, so that
+# most calls don't change the limit.
+_EACH = 32  # nested marks
 
 
 class _Room(threading.local):
@@ -69,16 +71,16 @@ _room = _Room()
 
 
 class _Limit:
-    """The limit of recursion, above what the program has set."""
+    """The recursion limit, raised above the value that the program has set."""
 
     def __init__(self):
-        self._lock = threading.RLock()  # a signal's handler may be marked, and come while its thread has it
-        self._set = 0  # as it was set here last; another one is the program's
-        self._changes = 0  # by the program
-        self._owed = 0  # frames by which it is higher than it should be
+        self._lock = threading.RLock()  # reentrant: a signal handler may be marked, and interrupt the thread that holds it
+        self._set = 0  # the value that was last set here; any other value was set by the program
+        self._changes = 0  # number of changes by the program
+        self._owed = 0  # frames by which the limit is still too high
 
     def raise_by(self, frames):
-        """What it takes to lower it again."""
+        """Raises the limit. Returns the argument for lower()."""
         with self._lock:
             now = sys.getrecursionlimit()
             if now != self._set:
@@ -86,7 +88,7 @@ class _Limit:
                 self._owed = 0
             try:
                 sys.setrecursionlimit(now + frames)
-            except (RecursionError, OverflowError):  # some versions keep a distance to the depth that there is; or it is the highest
+            except (RecursionError, OverflowError):  # some versions require a distance to the current depth, or the limit is at its maximum
                 frames = 0
             self._set = now + frames
             return self._changes, frames
@@ -99,18 +101,18 @@ class _Limit:
             self._owed += frames
             try:
                 sys.setrecursionlimit(self._set - self._owed)
-            except RecursionError:  # later, then
+            except RecursionError:  # the next call lowers it
                 return
             self._set -= self._owed
             self._owed = 0
 
 
 _limit = _Limit()
-_has_one_thread_at_a_time = getattr(sys, "_is_gil_enabled", lambda: True)()  # else the limit's change stops all threads, and is not tried
+_has_one_thread_at_a_time = getattr(sys, "_is_gil_enabled", lambda: True)()  # otherwise changing the limit stops all threads, so it is not done
 
 
 def _forget_threads_of_parent():
-    _limit._lock = threading.RLock()  # one of them may have held it
+    _limit._lock = threading.RLock()  # a thread of the parent may have held it
 
 
 if hasattr(os, "register_at_fork"):
@@ -121,12 +123,12 @@ def _begin(mark):
     try:
         mark.__enter__()
         return True
-    except Exception:  # at the limit of recursion: what the function itself does is its own, and the program's to be told
+    except Exception:  # at the recursion limit; an error of the function itself is the program's, and is raised there
         return False
 
 
 def _attribute(owner, name):
-    """As inspect.getattr_static gives it, which takes far longer where most names are those of no attribute of a module."""
+    """The result of inspect.getattr_static, but much faster for modules and names that are no attribute of the module type."""
     if type(owner) is types.ModuleType and not hasattr(types.ModuleType, name):
         try:
             return vars(owner)[name]
@@ -144,14 +146,14 @@ class _Function:
         self._domain = domain
 
     def mark_in(self, module):
-        """Why it could not be marked; None where it was."""
+        """Marks the function. Returns why it could not be marked, or None."""
         name = "%s.%s" % (module.__name__, self._way)
         try:
             *owners, attribute = self._way.split(".")
             self._wrap(functools.reduce(getattr, owners, module), attribute, name)
         except AttributeError:
             return "%s is not marked: there is none" % name
-        except Exception as error:  # whatever a module has in its place: the program goes on
+        except Exception as error:  # whatever the module has under this name, the program goes on
             return "%s is not marked: %s" % (name, error)
         return None
 
@@ -212,7 +214,7 @@ def _mark(functions, module):
 
 
 def read(path):
-    """What marks each module, by the modules' names."""
+    """The functions to mark in each module, by the modules' names."""
     with open(path, encoding="utf-8-sig") as file:
         groups = json.load(file)
     functions = {}

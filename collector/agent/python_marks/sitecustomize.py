@@ -1,8 +1,8 @@
-"""Marks what a program in Python does with NVTX: the operations of PyTorch, and functions that the user named.
+"""Marks what a Python program does with NVTX ranges: the operations of PyTorch, and functions that the user named.
 
-Python imports a module of this name at its start. The recorder puts this one in front of the others for the programs that it starts
-(LANESCOPE_PYTORCH and LANESCOPE_PYTHON_FUNCTIONS say what to mark); the one that would have been imported without it is imported, too. Nothing
-happens in a program that imports none of the modules that are to be marked.
+Python imports a module of this name when it starts. The recorder puts this one first on the path of the programs that it starts
+(LANESCOPE_PYTORCH and LANESCOPE_PYTHON_FUNCTIONS say what to mark). The module that would have been imported without it is imported, too. Nothing
+happens in a program that imports none of the modules to mark.
 """
 
 import atexit
@@ -11,7 +11,7 @@ import sys
 
 
 def _import_the_next_one():
-    """What stands behind us on the path under our name, under its own name."""
+    """Imports the next module of our name on the path, under that name."""
     ours = sys.modules.pop(__name__, None)
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]
     try:
@@ -23,7 +23,7 @@ def _import_the_next_one():
 
 
 def _without_wait_for_the_gpu(torch, change, *arguments):
-    """emit_nvtx waits for the GPU at its begin and end: that would begin to use one."""
+    """Calls `change`. emit_nvtx waits for the GPU at its start and end, which would make the program use one, so synchronize() does nothing meanwhile."""
     wait = torch.cuda.synchronize
     torch.cuda.synchronize = lambda *arguments, **named: None
     try:
@@ -33,29 +33,29 @@ def _without_wait_for_the_gpu(torch, change, *arguments):
 
 
 def _mark_operations(torch):
-    """emit_nvtx for the rest of the program."""
+    """Switches emit_nvtx on for the rest of the program."""
     try:
         from torch.autograd import profiler
 
         ranges = profiler.emit_nvtx(record_shapes=os.environ.get("LANESCOPE_PYTORCH") == "autograd-shapes-nvtx")
         _without_wait_for_the_gpu(torch, ranges.__enter__)
-        # PyTorch warns of what still marks when it goes.
+        # PyTorch warns if marks are still on at its end.
         atexit.register(_without_wait_for_the_gpu, torch, ranges.__exit__, None, None, None)
-    except Exception as error:  # a PyTorch without NVTX, or one that has moved on: the program goes on without ranges
+    except Exception as error:  # a PyTorch without NVTX, or a newer one with another interface: the program goes on without ranges
         print("lanescope: the operations of PyTorch are not marked: %s" % error, file=sys.stderr)
 
 
 class _Finder:
-    """Finds what would be found without it, and has a module marked once it has been executed."""
+    """Finds the same modules as the finders after it, and has a module marked after it has been executed."""
 
-    marks = {}  # functions that take the module, by its name
+    marks = {}  # functions that take the module, by the module's name
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
         marks = cls.marks.get(name)
         if marks is None or cls not in sys.meta_path:
             return None
-        for finder in sys.meta_path[sys.meta_path.index(cls) + 1 :]:  # those in front had their turn
+        for finder in sys.meta_path[sys.meta_path.index(cls) + 1 :]:  # the finders before it have been asked already
             find = getattr(finder, "find_spec", None)
             spec = find(name, path, target) if find is not None else None
             if spec is not None:
@@ -66,13 +66,13 @@ class _Finder:
 
 def _have_marked(spec, marks):
     loader = spec.loader
-    if not hasattr(loader, "exec_module") or isinstance(loader, type):  # a class loads what is built into Python
+    if not hasattr(loader, "exec_module") or isinstance(loader, type):  # a class is the loader of built-in modules
         return
     execute, name = loader.exec_module, spec.name
 
     def execute_and_mark(module):
         execute(module)
-        if getattr(getattr(module, "__spec__", None), "name", None) == name:  # some loaders are of several modules
+        if getattr(getattr(module, "__spec__", None), "name", None) == name:  # some loaders load several modules
             for mark in marks:
                 mark(module)
 
@@ -83,7 +83,7 @@ def _have_marked(spec, marks):
 
 
 def _module_beside(name):
-    """A file beside this one, which is not on the path for others."""
+    """Loads a file beside this one, which is not on the path of others."""
     from importlib import util
 
     spec = util.spec_from_file_location("_lanescope_" + name, os.path.join(_HERE, name + ".py"))
@@ -96,7 +96,7 @@ def _module_beside(name):
 def _mark_functions(file):
     try:
         named = _module_beside("functions").read(file)
-    except Exception as error:  # of a file that changed, or a Python that is too old: the program goes on without ranges
+    except Exception as error:  # the file changed, or Python is too old: the program goes on without ranges
         print("lanescope: functions are not marked: %s" % error, file=sys.stderr)
         return
     for module, mark in named.items():

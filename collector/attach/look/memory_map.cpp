@@ -2,11 +2,12 @@
 
 #include <charconv>
 #include <fstream>
+#include "model/file/last_path_part.h"
 
 namespace lanescope::attach {
 namespace {
 
-// Reads a hexadecimal number and steps over it and the character behind it.
+// Reads a hexadecimal number and skips it and the character after it.
 std::uint64_t take_hexadecimal(std::string_view& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
@@ -46,7 +47,7 @@ std::optional<std::vector<Mapping>> read_memory_map(pid_t pid) {
 std::string_view file_name(std::string_view path) {
   constexpr std::string_view kDeleted = " (deleted)";
   if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
-  return path.substr(path.rfind('/') + 1);
+  return last_path_part(path);
 }
 
 bool is_glibc(std::string_view path) {

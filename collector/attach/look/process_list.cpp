@@ -9,6 +9,7 @@
 #include <map>
 
 #include "collector/attach/candidate.h"
+#include "model/file/last_path_part.h"
 
 namespace lanescope::attach {
 namespace {
@@ -21,11 +22,11 @@ std::string login_name(uid_t user) {
   return std::to_string(user);
 }
 
-// The kernel keeps 15 bytes of a name, which many programs have in common: the program's own where its name goes on.
+// The kernel keeps 15 bytes of a name, and many programs have these in common. Returns the program's own name if it continues that prefix.
 std::string whole_name(const Candidate& candidate) {
   constexpr std::size_t kKept = 15;
   const std::string program = candidate.command_line.substr(0, candidate.command_line.find(' '));
-  const std::string last = program.substr(program.rfind('/') + 1);
+  const std::string last(last_path_part(program));
   return candidate.name.size() == kKept && last.starts_with(candidate.name) ? last : candidate.name;
 }
 

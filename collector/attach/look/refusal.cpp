@@ -1,4 +1,4 @@
-// The reasons against attaching, one sentence each. They stand in the order in which a user would have to remove them.
+// The reasons against attaching, one sentence each, in the order in which a user would have to remove them.
 #include "collector/attach/candidate.h"
 
 namespace lanescope::attach {
@@ -80,7 +80,9 @@ std::optional<std::string> refused_by_moment(const Candidate& candidate) {
 
 }  // namespace
 
-bool is_of_a_recorder(const Candidate& candidate) { return candidate.name == kRelayName || candidate.name == kWitnessName || candidate.name == kGuardName; }
+bool is_of_a_recorder(const Candidate& candidate) {
+  return candidate.name == kRelayName || candidate.name == kPipesName || candidate.name == kWitnessName || candidate.name == kGuardName;
+}
 
 std::string title(const Candidate& candidate) { return std::to_string(candidate.pid) + " (" + candidate.name + ")"; }
 

@@ -12,11 +12,11 @@ namespace lanescope::cpu {
 namespace {
 
 constexpr std::size_t kProcessorBufferBytes = 2u << 20;
-constexpr std::size_t kUnwindBufferBytes = 8u << 20;  // stacks are 16 KiB each
+constexpr std::size_t kUnwindBufferBytes = 8u << 20;  // each stack has 16 KiB
 constexpr std::size_t kThreadBufferBytes = 128u << 10;
-constexpr std::size_t kMaximumFollowedPairs = 1024;  // of running threads and processors, for which the kernel follows children
+constexpr std::size_t kMaximumFollowedPairs = 1024;  // pairs of a running thread and a processor, up to which the kernel follows children
 
-// Room for many file descriptors while it lives; those that were opened stay valid.
+// Raises the limit of file descriptors while it lives; opened descriptors stay valid afterwards.
 class DescriptorRoom {
  public:
   DescriptorRoom() {
@@ -69,7 +69,7 @@ EventSet::EventSet(const CpuSettings& settings, const Access& access, TracedPoin
   plan_.clock = access.cycles ? SampleClock::kCycles : SampleClock::kTimer;
   plan_.kernel_code = access.kernel_code ? KernelCode::kIncluded : KernelCode::kLeftOut;
   sources_.emplace_back(EventKind::kTracking);
-  // What was read of Python counts where the thread ran.
+  // Stacks read from Python are used only if the thread was running, so switches must be known.
   if (settings.thread_states != Scope::kNone || settings.python_names) sources_.emplace_back(EventKind::kSwitches);
   if (settings.thread_states != Scope::kNone && access.wakeups) {
     wakeup_ = find_wakeup_tracepoint();
@@ -82,6 +82,12 @@ EventSet::EventSet(const CpuSettings& settings, const Access& access, TracedPoin
 
 bool EventSet::has(EventKind kind) const noexcept {
   return std::any_of(sources_.begin(), sources_.end(), [kind](const EventSource& source) { return source.kind == kind; });
+}
+
+std::uint64_t EventSet::lost_records() const noexcept {
+  std::uint64_t lost = 0;
+  for (const Event& event : events_) lost += lost_by(event.descriptor.get());
+  return lost;
 }
 
 EventSource EventSet::source_of(std::uint64_t event) const {
@@ -175,16 +181,25 @@ Result<EventSet> EventSet::of_file(int file, std::size_t bytes, const CpuSetting
   return set;
 }
 
-void EventSet::set_recording(bool recording) {
-  recording_ = recording;
+void EventSet::ask_all(unsigned long request) {
   for (const Event& event : events_)
-    if (event.kind != EventKind::kTracking) ioctl(event.descriptor.get(), recording ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    if (event.kind != EventKind::kTracking) ioctl(event.descriptor.get(), request, 0);
+}
+
+void EventSet::start() {
+  recording_ = true;
+  ask_all(PERF_EVENT_IOC_ENABLE);
+}
+
+void EventSet::stop() {
+  recording_ = false;
+  ask_all(PERF_EVENT_IOC_DISABLE);
 }
 
 void EventSet::follow(pid_t thread) {
   const DescriptorRoom room;
   const std::size_t before = events_.size();
-  [[maybe_unused]] const Result<void> opened = open(thread, -1);  // it may have ended by now
+  [[maybe_unused]] const Result<void> opened = open(thread, -1);  // the thread may have ended by now
   for (std::size_t i = before; i < events_.size(); ++i)
     if (recording_ || events_[i].kind == EventKind::kTracking) ioctl(events_[i].descriptor.get(), PERF_EVENT_IOC_ENABLE, 0);
 }

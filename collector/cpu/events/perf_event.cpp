@@ -1,7 +1,10 @@
 #include "perf_event.h"
 
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <ctime>
 
 #include "tracepoint.h"
@@ -9,6 +12,7 @@
 namespace lanescope::cpu {
 namespace {
 
+constexpr std::uint64_t kCountLost = 1u << 4;  // PERF_FORMAT_LOST, which headers before Linux 6.0 lack
 constexpr std::uint64_t kIdentity = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
 
 void describe_samples(const EventPlan& plan, perf_event_attr& event) {
@@ -80,7 +84,20 @@ perf_event_attr attributes(EventKind kind, const EventPlan& plan, std::uint64_t 
 
 FileDescriptor open_event(const perf_event_attr& attributes, pid_t thread, int processor) {
   perf_event_attr event = attributes;
-  return FileDescriptor(static_cast<int>(syscall(SYS_perf_event_open, &event, thread, processor, -1, PERF_FLAG_FD_CLOEXEC)));
+  const auto open = [&] { return static_cast<int>(syscall(SYS_perf_event_open, &event, thread, processor, -1, PERF_FLAG_FD_CLOEXEC)); };
+  if (event.read_format != 0) return FileDescriptor(open());
+  event.read_format = kCountLost;
+  int descriptor = open();
+  if (descriptor < 0 && errno == EINVAL) {
+    event.read_format = 0;
+    descriptor = open();
+  }
+  return FileDescriptor(descriptor);
+}
+
+std::uint64_t lost_by(int event) noexcept {
+  std::array<std::uint64_t, 2> values{};  // the event's count, and what was lost
+  return read(event, values.data(), sizeof(values)) == sizeof(values) ? values[1] : 0;
 }
 
 WakeupTracepoint find_wakeup_tracepoint() {

@@ -20,15 +20,15 @@ enum class EventKind : std::uint8_t {
   kWakeups,           // threads may run again: the tracepoint sched:sched_wakeup
   kSystemCallBegins,  // the tracepoint raw_syscalls:sys_enter
   kSystemCallEnds,    // the tracepoint raw_syscalls:sys_exit
-  kTracepoints,       // another one
+  kTracepoints,       // another tracepoint
 };
 
-enum class SampleClock { kCycles, kTimer };              // of the processor, or of the kernel where that has none
-enum class KernelCode { kIncluded, kLeftOut };           // of samples
+enum class SampleClock { kCycles, kTimer };              // the clock of the processor, or of the kernel if the processor has none
+enum class KernelCode { kIncluded, kLeftOut };           // in samples
 enum class Inheritance { kWithChildren, kThreadAlone };  // whether threads and processes that the thread starts are followed
 enum class Begin { kOnExec, kWhenTold };
 
-// What all events of a recording have in common.
+// Properties that all events of a recording share.
 struct EventPlan {
   CallChains call_chains = CallChains::kFramePointers;
   std::uint32_t frequency = 1000;
@@ -36,11 +36,11 @@ struct EventPlan {
   KernelCode kernel_code = KernelCode::kIncluded;
   Inheritance inheritance = Inheritance::kWithChildren;
   Begin begin = Begin::kOnExec;
-  std::uint32_t wakeup_bytes = 1;       // of records in the buffer that wake us
-  std::uint64_t wakeup_tracepoint = 0;  // its number; 0: not to be had
+  std::uint32_t wakeup_bytes = 1;       // bytes of records in the buffer that wake us
+  std::uint64_t wakeup_tracepoint = 0;  // its number; 0: not available
 };
 
-// The stack that goes with a sample where it is to be unwound, and the registers in the order in which the record has them.
+// Bytes of the stack that a sample contains if it is to be unwound, and its registers in the order of the record.
 inline constexpr std::uint32_t kStackBytes = 16 * 1024;
 #if defined(__x86_64__)
 inline constexpr bool kCanUnwind = true;
@@ -50,7 +50,7 @@ inline constexpr bool kCanUnwind = false;
 inline constexpr std::uint64_t kUserRegisters = 0;
 #endif
 
-// What every record carries behind its content (records of samples: in front), for a look at it without knowing its event.
+// Fields that every record has after its content (samples: before it), so that they can be read without knowing its event.
 struct RecordIdentity {
   std::uint32_t pid = 0;
   std::uint32_t tid = 0;
@@ -61,13 +61,15 @@ struct RecordIdentity {
 };
 static_assert(sizeof(RecordIdentity) == 32);
 
-// `tracepoint`: the number of the one that it is of; of kinds for which the plan has none.
+// `tracepoint`: the number of the tracepoint, for kinds whose number is not in the plan.
 [[nodiscard]] perf_event_attr attributes(EventKind kind, const EventPlan& plan, std::uint64_t tracepoint = 0);
 
-// Invalid where the kernel refuses; errno says why.
+// Returns an invalid descriptor if the kernel refuses; errno has the reason.
 FileDescriptor open_event(const perf_event_attr& attributes, pid_t thread, int processor);
+// The records of an event for which its buffer had no room. 0 if the kernel does not count them (before Linux 6.0).
+[[nodiscard]] std::uint64_t lost_by(int event) noexcept;
 
-// The number of the tracepoint sched:sched_wakeup, and where the woken thread stands in its data. 0 where tracefs can't be read.
+// The number of the tracepoint sched:sched_wakeup, and the offset of the woken thread in its data. 0 if tracefs can't be read.
 struct WakeupTracepoint {
   std::uint64_t number = 0;
   std::uint32_t thread_offset = 0;

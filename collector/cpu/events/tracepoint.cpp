@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -11,19 +12,21 @@
 #include <optional>
 #include <sstream>
 
+#include "collector/cpu/kernel_events.h"
+
 namespace lanescope::cpu {
 namespace {
 
 constexpr std::size_t kMostText = 4096;  // bytes of a value
 
-// Where tracefs lies. None where it is not mounted.
+// The folder of tracefs. Nothing if it is not mounted.
 std::optional<std::filesystem::path> tracefs() {
   std::ifstream mounts("/proc/self/mounts");
   std::string what, where, type, rest;
   while (mounts >> what >> where >> type && std::getline(mounts, rest))
     if (type == "tracefs") return where;
   std::error_code failed;
-  const std::filesystem::path below_debugfs = "/sys/kernel/debug/tracing";  // mounted when it is looked at
+  const std::filesystem::path below_debugfs = "/sys/kernel/debug/tracing";  // it is mounted there on first access
   if (std::filesystem::exists(below_debugfs / "events", failed)) return below_debugfs;
   return std::nullopt;
 }
@@ -41,7 +44,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// What stands behind "KEY:" up to the next semicolon.
+// The text after "KEY:" up to the next semicolon.
 std::string_view part(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == std::string_view::npos) return {};
@@ -60,7 +63,7 @@ bool is_of_characters(std::string_view declaration) {
   return declaration == "char" || declaration.ends_with(" char");
 }
 
-// "pid_t pid", "char comm[16]", "__data_loc char[] name". None for arrays of numbers and what is no number.
+// "pid_t pid", "char comm[16]", "__data_loc char[] name". Nothing for arrays of numbers and for types that are not numbers.
 std::optional<TracepointField> field_of(std::string_view line) {
   std::string_view declaration = part(line, "field:");
   TracepointField field;
@@ -113,6 +116,13 @@ void append_quoted(std::string& json, std::string_view text) {
   json += '"';
 }
 
+Error not_mounted() { return {"Events of the kernel are known by tracefs, which is not mounted. Change it: sudo mount -t tracefs nodev /sys/kernel/tracing"}; }
+
+Error closed_to_us(const std::filesystem::path& root) {
+  return {"Events of the kernel are known by " + root.string() +
+          ", which is closed to this user. Change it: sudo mount -o remount,mode=755,gid=" + std::to_string(getegid()) + " " + root.string()};
+}
+
 }  // namespace
 
 const TracepointField* Tracepoint::field(std::string_view wanted) const noexcept {
@@ -123,19 +133,31 @@ const TracepointField* Tracepoint::field(std::string_view wanted) const noexcept
 
 Result<Tracepoint> find_tracepoint(std::string_view group, std::string_view name) {
   const std::optional<std::filesystem::path> root = tracefs();
-  if (!root) return Error{"Events of the kernel are known by tracefs, which is not mounted. Change it: sudo mount -t tracefs nodev /sys/kernel/tracing"};
+  if (!root) return not_mounted();
   const std::filesystem::path folder = *root / "events" / group / name;
   Tracepoint found{std::string(group), std::string(name), 0, {}};
   std::ifstream(folder / "id") >> found.number;
   const bool is_there = access(folder.c_str(), F_OK) == 0;
-  if (found.number == 0 && (is_there || errno != ENOENT))
-    return Error{"Events of the kernel are known by " + root->string() +
-                 ", which is closed to this user. Change it: sudo mount -o remount,mode=755,gid=" + std::to_string(getegid()) + " " + root->string()};
+  if (found.number == 0 && (is_there || errno != ENOENT)) return closed_to_us(*root);
   if (found.number == 0)
     return Error{"This kernel has no event " + found.group + "/" + found.name + ". Its events are listed in " + (*root / "available_events").string(),
                  ErrorKind::kUsage};
   found.fields = tracepoint_fields(content_of(folder / "format"));
   return found;
+}
+
+Result<std::vector<std::string>> tracepoint_names() {
+  const std::optional<std::filesystem::path> root = tracefs();
+  if (!root) return not_mounted();
+  std::ifstream list(*root / "available_events");  // "sched:sched_switch", one a line
+  std::vector<std::string> names;
+  for (std::string name; std::getline(list, name);) {
+    if (const std::size_t middle = name.find(':'); middle != std::string::npos) name[middle] = '/';
+    names.push_back(std::move(name));
+  }
+  if (names.empty()) return closed_to_us(*root);
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::vector<TracepointField> tracepoint_fields(std::string_view format) {

@@ -61,7 +61,7 @@ perf_event_attr counting(const CountedEvent& event, KernelCode kernel_code) {
   return attributes;
 }
 
-// What was counted; of an event that had to share the processor's counters with others, for all of the time.
+// The count of an event. If the event had to share the processor's counters with others, the count is scaled up to the whole time.
 double total(int descriptor) {
   struct {
     std::uint64_t value, enabled, running;
@@ -153,12 +153,14 @@ void EventCounters::write(proto::FrameType type, const google::protobuf::Message
   }
 }
 
-void EventCounters::set_recording(bool recording, std::int64_t now) {
-  if (recording == recording_) return;
-  if (!recording) take(now);
-  recording_ = recording;
+void EventCounters::ask_all(unsigned long request) {
   for (const Counted& counted : counted_)
-    for (const FileDescriptor& descriptor : counted.descriptors) ioctl(descriptor.get(), recording ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    for (const FileDescriptor& descriptor : counted.descriptors) ioctl(descriptor.get(), request, 0);
+}
+
+void EventCounters::start(std::int64_t now) {
+  if (std::exchange(recording_, true)) return;
+  ask_all(PERF_EVENT_IOC_ENABLE);
   read_at_ = now;
 }
 
@@ -181,7 +183,9 @@ void EventCounters::read(std::int64_t now) {
 }
 
 void EventCounters::finish(std::int64_t now) {
-  set_recording(false, now);
+  take(now);
+  recording_ = false;
+  ask_all(PERF_EVENT_IOC_DISABLE);
   flush();
 }
 

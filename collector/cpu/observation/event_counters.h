@@ -1,4 +1,4 @@
-// How often events happen in programs, read ten times a second: counters of the recording. On the recorder's thread.
+// How often events happen in programs, read ten times a second and recorded as counters. On the recorder's thread.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +19,8 @@ class EventCounters final : private counters::CounterSink {
  public:
   enum class Of { kThreads, kMachine };
 
-  // Of threads and all that they start, or of all processors. They are counted from their exec on (Begin::kOnExec), or once told to. Events
-  // that can't be had are left out, each with a sentence in `lacks`.
+  // Counts for threads and everything that they start, or for all processors. Counting begins with their exec (Begin::kOnExec), or when
+  // start() is called. Events that are not available are left out, each with a sentence in `lacks`.
   EventCounters(const std::vector<std::string>& events, Of of, std::span<const pid_t> threads, Begin begin, KernelCode kernel_code, Outbox& outbox,
                 std::vector<std::string>& lacks);
   EventCounters(const EventCounters&) = delete;
@@ -28,21 +28,22 @@ class EventCounters final : private counters::CounterSink {
 
   static constexpr std::int64_t kPeriod = 100'000'000;  // ns between readings
 
-  // Counting begins or goes on, or stops. Times here are CLOCK_MONOTONIC ns.
-  void set_recording(bool recording, std::int64_t now);
-  // Reads what has happened since the last time, where a period has passed.
+  // Begins counting, or continues it. Times here are CLOCK_MONOTONIC ns.
+  void start(std::int64_t now);
+  // Reads what has happened since the last reading, if a period has passed.
   void read(std::int64_t now);
-  // Reads now, and hands over all of it.
+  // Reads now, stops counting, and hands over everything.
   void finish(std::int64_t now);
   void flush();
 
  private:
   struct Counted {
     std::vector<FileDescriptor> descriptors;
-    double total = 0;  // when it was read last
+    double total = 0;  // at the last reading
   };
   void write(proto::FrameType type, const google::protobuf::MessageLite& message) override;
   std::uint32_t new_counter_id() override { return ++ids_; }
+  void ask_all(unsigned long request);  // PERF_EVENT_IOC_...
   void take(std::int64_t now);
 
   Outbox& outbox_;

@@ -12,8 +12,8 @@ namespace {
 
 using channel::monotonic_now;
 
-constexpr std::int64_t kArrival = 2'000'000;            // ns within which a record that was begun is there to be read
-constexpr std::int64_t kUndecided = 50'000'000;         // ns in which a forked process may become another program without being told apart
+constexpr std::int64_t kArrival = 2'000'000;            // ns after which a record that was begun can be read
+constexpr std::int64_t kUndecided = 50'000'000;         // ns within which a forked process can become another program without being shown separately
 constexpr std::int64_t kCountInterval = 1'000'000'000;  // ns between counters
 
 std::uint64_t sample_period(const CpuSettings& settings) { return 1'000'000'000 / std::max<std::uint32_t>(settings.frequency, 1); }
@@ -53,7 +53,7 @@ Observation::RecordPointer Observation::find(std::uint32_t pid) const {
 Observation::RecordPointer Observation::adopt(std::uint32_t pid, std::int64_t time) {
   if (RecordPointer known = find(pid)) return known;
   const std::vector<ThreadNow> threads = threads_now(static_cast<pid_t>(pid));
-  if (threads.empty() && first_) return nullptr;  // it has ended, and what is left of it is on its way out
+  if (threads.empty() && first_) return nullptr;  // it has ended, and its remains are being removed
   const ProcessNow now = process_now(static_cast<pid_t>(pid));
   const RecordPointer parent = find(static_cast<std::uint32_t>(now.parent));
   RecordPointer process;
@@ -81,7 +81,7 @@ Observation::RecordPointer Observation::adopt(std::uint32_t pid, std::int64_t ti
 
 void Observation::begin_with_waiting(pid_t process) {
   first_ = make({0, process, getpid(), monotonic_now(), {}, {}, false, false, Membership::kRecorded});
-  first_->is_announced = true;  // whoever launched it knows it
+  first_->is_announced = true;  // its launcher knows it already
   first_->threads.insert(static_cast<ThreadNumber>(process));
   processes_[static_cast<std::uint32_t>(process)] = first_;
   owners_[static_cast<ThreadNumber>(process)] = first_;
@@ -89,7 +89,7 @@ void Observation::begin_with_waiting(pid_t process) {
   recording_ = events_.plan().begin == Begin::kOnExec;
   if (!python_) return;
   python_->watch(process);
-  python_->set_sampling(recording_);
+  if (recording_) python_->start();
 }
 
 void Observation::begin_with_running(pid_t process, const std::vector<pid_t>& others) {
@@ -111,7 +111,7 @@ void Observation::announce(ProcessRecord& process) {
     if (is_this_program) process.description.arguments = std::move(now.arguments);
   }
   if (process.description.executable.empty() && !process.names.empty())
-    process.description.executable = process.names.begin()->second;  // it has ended, and its name is all that is known
+    process.description.executable = process.names.begin()->second;  // it has ended, and only its name is known
   outbox_.put(process.description);
   for (const auto& [thread, name] : process.names) outbox_.put(NamedThread{process.description.key, thread, name});
 }
@@ -172,19 +172,19 @@ void Observation::end_process(const RecordPointer& process, std::int64_t time) {
   if (process->is_announced) outbox_.put(EndedProcess{process->description.key, time});
   if (python_) python_->forget(process->description.pid);
   processes_.erase(static_cast<std::uint32_t>(process->description.pid));
+  lost_.process_ended(static_cast<std::uint32_t>(process->description.pid));
   hand_over(process);
 }
 
 // ---- Parts -----------------------------------------------------------------------------------------------------------------------
 
-void Observation::set_recording(bool recording) {
-  if (recording == recording_) return;
-  if (!recording) return finish_part();
+void Observation::begin_part() {
+  if (recording_) return;
   read();
   recording_ = true;
-  events_.set_recording(true);
-  if (counters_) counters_->set_recording(true, monotonic_now());
-  if (python_) python_->set_sampling(true);
+  events_.start();
+  if (counters_) counters_->start(monotonic_now());
+  if (python_) python_->start();
   if (!follows_states()) return;
   const std::int64_t now = monotonic_now();
   for (const auto& [pid, process] : processes_) {
@@ -204,7 +204,7 @@ void Observation::read_until(std::uint64_t end) {
   for (std::size_t i = 0; i < events_.buffers().size(); ++i) {
     events_.buffers()[i].take([&](const perf_event_header& header) {
       const std::uint64_t time = read_record(header, events_).who.time;
-      // What is lost lies behind the record before: there it is put in order.
+      // A record of losses has no place of its own: it is ordered right after the record before it.
       order_.add(header, header.type == PERF_RECORD_LOST ? last_times_[i] : time);
       last_times_[i] = std::max(last_times_[i], time);
     });
@@ -227,29 +227,26 @@ void Observation::flush() {
 }
 
 void Observation::finish_part() {
-  events_.set_recording(false);
+  events_.stop();
   const std::int64_t now = monotonic_now();
   if (counters_) counters_->finish(now);
-  if (python_) python_->set_sampling(false);
-  read_until(~std::uint64_t{0});  // still as part of the recording: a short program may be told of here alone
+  if (python_) python_->pause();
+  read_until(~std::uint64_t{0});  // still as part of the recording: a short program may appear only here
   if (!std::exchange(recording_, false)) return;
+  if (first_) first_->lost += lost_.add_up_to(events_.lost_records());
   states_.end_all(now);
   while (!system_calls_.empty()) end_system_call(system_calls_.begin()->first, now, std::nullopt);
   for (const auto& [pid, process] : processes_) {
     pack(*process);
     if (process->seen_in_part) count(*process);
   }
-  if (lost_ > 0)
-    note(proto::SEVERITY_WARNING, proto::STATE_FAILED,
-         std::to_string(lost_) +
-             " records of threads were lost: they came faster than they could be read. Sample less often "
-             "(--sampling-frequency), or leave switches out (--cpuctxsw=none).");
+  for (std::string& sentence : lost_.take_sentences()) note(proto::SEVERITY_WARNING, proto::STATE_FAILED, std::move(sentence));
   if (throttled_ > 0)
     note(proto::SEVERITY_WARNING, proto::STATE_FAILED,
          "The kernel held samples back " + std::to_string(throttled_) +
              " times, since they took too much time. Sample less often (--sampling-frequency), or change it: sudo sysctl "
              "kernel.perf_cpu_time_max_percent=50");
-  lost_ = throttled_ = 0;
+  throttled_ = 0;
   note_python();
 }
 

@@ -1,4 +1,4 @@
-// Turns the records of the kernel into what is known of processes and threads, and packs it. On the recorder's thread.
+// Converts records of the kernel to facts about processes and threads, and packs them. On the recorder's thread.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include "event_counters.h"
 #include "events/event_set.h"
 #include "events/record.h"
+#include "lost_records.h"
 #include "outbox.h"
 #include "process_record.h"
 #include "running_times.h"
@@ -24,26 +25,26 @@ class Observation {
  public:
   Observation(EventSet events, const CpuSettings& settings, Outbox& outbox);
 
-  // The process with which it begins: one that waits for exec, and is recorded from then on where the events begin with it ...
+  // The first process: one that waits for exec, and is recorded from then on if the events begin with exec ...
   void begin_with_waiting(pid_t process);
   // ... or one that runs, with others that run.
   void begin_with_running(pid_t process, const std::vector<pid_t>& others);
-  void begin_with_others(pid_t other);  // that runs beside it
-  // Events that are counted as well.
+  void begin_with_others(pid_t other);  // runs beside the first one
+  // Sets events that are counted in addition.
   void count_events(std::unique_ptr<EventCounters> counters) { counters_ = std::move(counters); }
   [[nodiscard]] bool counts_events() const noexcept { return counters_ != nullptr; }
 
   [[nodiscard]] const std::vector<int>& descriptors() const noexcept { return events_.descriptors(); }  // readable when buffers fill up
-  void set_recording(bool recording);
-  // Takes in what the kernel has written, up to a moment ago: some of what is newer may not have arrived.
+  void begin_part();
+  // Reads what the kernel has written, up to a moment ago: some newer records may not have arrived.
   void read();
-  // Packs what has been taken in.
+  // Packs what was read.
   void flush();
-  // Stops, takes in everything, and packs it.
+  // Stops, reads everything, and packs it.
   void finish_part();
-  // What reads Python's stacks; null where that was not asked for.
+  // The reader of Python's stacks; null if it was not asked for.
   [[nodiscard]] const std::shared_ptr<python::Sampler>& python() const noexcept { return python_; }
-  // Finds out what the code is called that this part has seen. Ends early once told to stop.
+  // Looks up names of the code that this part has seen. Ends early if `stop` becomes true.
   void name_code(const std::atomic<bool>& stop);
 
  private:
@@ -52,13 +53,13 @@ class Observation {
   // Processes.
   RecordPointer make(SeenProcess description);
   RecordPointer find(std::uint32_t pid) const;
-  // One which was there before, or about whose start nothing is known. Null where it is not there any more.
+  // Adds a process that existed before, or whose start was not seen. Null if it no longer exists.
   RecordPointer adopt(std::uint32_t pid, std::int64_t time);
   void announce(ProcessRecord& process);
   void name_thread(ProcessRecord& process, ThreadNumber thread, std::string_view name);
   void end_process(const RecordPointer& process, std::int64_t time);
   void retire(const RecordPointer& process);
-  void hand_over(const RecordPointer& process);  // to who names the code that it ran
+  void hand_over(const RecordPointer& process);  // to the namer of the code that it ran
   void pack(ProcessRecord& process);
   void count(ProcessRecord& process);
 
@@ -78,7 +79,9 @@ class Observation {
   void take_system_call_end(const Record& record);
   void take_tracepoint(const Record& record);
   void end_system_call(ThreadNumber thread, std::int64_t time, std::optional<std::int64_t> result);
-  // Whose events those of a tracepoint are. Null for idle processors, ourselves, and threads that are gone.
+  // The process of a record's thread. Null if it is not known and has ended, which is counted unless its end is known.
+  RecordPointer owner_of(const Record& record);
+  // The process that passed a tracepoint. Null as above, for idle processors, and for ourselves.
   RecordPointer passed_by(const Record& record);
   [[nodiscard]] std::int64_t value_of(const Record& record, std::string_view field) const;
   void describe_domains(ProcessRecord& process);
@@ -93,7 +96,7 @@ class Observation {
   void read_branches(ProcessRecord& process, Fields& fields);
   void add_kernel_call(ProcessRecord& process, std::uint64_t address);
   void add_native_call(ProcessRecord& process, std::uint64_t address);
-  // Locations of the chain, with Python's calls in it where they are known.
+  // Locations of the chain, including Python's calls if they are known.
   std::vector<std::uint32_t> merge_python(ProcessRecord& process, const RecordIdentity& who);
 
   void note_python();
@@ -103,24 +106,24 @@ class Observation {
   CpuSettings settings_;
   Outbox& outbox_;
   RecordOrder order_;
-  std::vector<std::uint64_t> last_times_;  // of each buffer
+  std::vector<std::uint64_t> last_times_;  // newest time of each buffer
   ThreadStates states_;
   ModuleTable modules_;
   Unwinder unwinder_;
 
   CodeNamer namer_;
-  std::unique_ptr<EventCounters> counters_;  // null: none are asked for
+  std::unique_ptr<EventCounters> counters_;  // null: none were asked for
 
   struct SystemCall {
     std::int64_t begin;  // CLOCK_MONOTONIC ns
     std::int64_t number;
     RecordPointer process;
   };
-  std::unordered_map<ThreadNumber, SystemCall> system_calls_;  // that have not returned
+  std::unordered_map<ThreadNumber, SystemCall> system_calls_;  // calls that have not returned
 
   ProcessKey last_key_ = 0;
-  std::unordered_map<std::uint32_t, RecordPointer> processes_;  // that live, by pid
-  std::unordered_map<ThreadNumber, RecordPointer> owners_;      // of threads that live
+  std::unordered_map<std::uint32_t, RecordPointer> processes_;  // living processes, by pid
+  std::unordered_map<ThreadNumber, RecordPointer> owners_;      // processes of living threads
   RecordPointer first_;
   bool awaits_exec_ = false;
   bool recording_ = false;
@@ -128,15 +131,15 @@ class Observation {
   std::int64_t counted_at_ = 0;
   std::shared_ptr<PerfMapBudget> perf_maps_ = std::make_shared<PerfMapBudget>();
   std::uint64_t throttled_ = 0;
-  std::uint64_t lost_ = 0;
+  LostRecords lost_;
   std::shared_ptr<python::Sampler> python_;
-  RunningTimes running_times_;         // where Python is read
-  std::uint64_t python_samples_ = 0;   // with a Python stack that was read while the thread ran ...
-  std::uint64_t leaning_samples_ = 0;  // ... or while it did not, since there was no other
+  RunningTimes running_times_;         // used if Python is read
+  std::uint64_t python_samples_ = 0;   // samples with a Python stack that was read while the thread ran ...
+  std::uint64_t leaning_samples_ = 0;  // ... or while it did not run, because there was no other
 
-  // Of the sample at hand, innermost first.
+  // Chain of the current sample, innermost first.
   std::vector<python::NativeCall> chain_;
-  std::size_t calls_in_code_ = 0;  // of these, from the innermost on, that lie in code for certain
+  std::size_t calls_in_code_ = 0;  // number of innermost calls of the chain that certainly lie in code
 };
 
 }  // namespace lanescope::cpu

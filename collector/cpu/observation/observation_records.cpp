@@ -1,4 +1,4 @@
-// What each record of the kernel means.
+// The meaning of each record of the kernel.
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void Observation::take_fork(const Record& record) {
   const auto parent_pid = fields.take<std::uint32_t>();
   const auto tid = fields.take<std::uint32_t>();
   const auto parent_tid = fields.take<std::uint32_t>();
-  if (owners_.contains(tid) && find(pid) == owners_[tid]) return;  // seen in /proc already
+  if (owners_.contains(tid) && find(pid) == owners_[tid]) return;  // already seen in /proc
   RecordPointer process = find(pid);
   const RecordPointer parent = find(parent_pid);
   if (pid != parent_pid && pid == tid) {
@@ -71,6 +71,7 @@ void Observation::take_fork(const Record& record) {
     process = make(std::move(child));
     if (parent) process->space = parent->space;
     processes_[pid] = process;
+    lost_.process_began(pid);
     if (python_ && process->description.membership == Membership::kRecorded) python_->watch(process->description.pid);
   }
   if (!process) process = adopt(pid, time_of(record));
@@ -112,7 +113,7 @@ void Observation::take_exec(const Record& record, std::string_view name) {
   RecordPointer process = find(record.who.pid);
   if (!process) process = adopt(record.who.pid, time_of(record));
   if (!process) return;
-  end_system_call(record.who.tid, time_of(record), 0);  // as part of the program that called it
+  end_system_call(record.who.tid, time_of(record), 0);  // belongs to the program that made the call
   const bool expected = process == first_ && awaits_exec_;
   if (expected) awaits_exec_ = false;
   if (process->is_announced && !expected) {
@@ -159,7 +160,7 @@ void Observation::take_mapping(const Record& record) {
     process->runs_new_program = false;
     process->description.executable = path;
   }
-  // The kernel does not say what is unmapped, and lets a process have fewer at once.
+  // The kernel does not report what is unmapped, and a process can't have this many mappings at once.
   constexpr std::size_t kMostMappings = 131'072;
   if (process->own_space().size() > kMostMappings) {
     process->own_space() = AddressSpace();
@@ -171,14 +172,14 @@ void Observation::take_mapping(const Record& record) {
 
 void Observation::take_switch(const Record& record) {
   const ThreadNumber thread = record.who.tid;
-  if (thread == 0 || !recording_) return;  // thread 0 stands for an idle processor
+  if (thread == 0 || !recording_) return;  // thread 0 is an idle processor
   if (python_) {
     const bool is_out = (record.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
     is_out ? running_times_.switch_out(thread, time_of(record)) : running_times_.switch_in(thread, time_of(record));
   }
   if (!follows_states()) return;
   if (!owners_.contains(thread) && !adopt(record.who.pid, time_of(record))) return;
-  if (!owners_.contains(thread)) return;  // a thread that has ended, on its way out
+  if (!owners_.contains(thread)) return;  // a thread that has ended and is being removed
   if ((record.misc & PERF_RECORD_MISC_SWITCH_OUT) == 0) return states_.switch_in(thread, time_of(record), record.who.processor);
   const bool preempted = (record.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
   states_.switch_out(thread, time_of(record), record.who.processor, preempted ? Leaving::kPreempted : Leaving::kWaiting);
@@ -194,13 +195,18 @@ void Observation::take_wakeup(const Record& record) {
 
 void Observation::take_loss(const Record& record) {
   Fields fields(record.rest);
-  if (record.type == PERF_RECORD_LOST) fields.skip(sizeof(std::uint64_t));  // the event that had to say so, not those that were lost
-  const auto count = fields.take<std::uint64_t>();
-  lost_ += count;
+  if (record.type == PERF_RECORD_LOST) fields.skip(sizeof(std::uint64_t));  // id of the event that reported the loss, not of the lost events
+  std::uint64_t count = fields.take<std::uint64_t>();
+  if (record.type == PERF_RECORD_LOST)
+    count = lost_.add_told(count);
+  else
+    lost_.add(count);
   const RecordPointer process = find(record.who.pid);
   (process ? process : first_)->lost += count;
   if (record.type == PERF_RECORD_LOST) states_.forget(read_until_, time_of(record));
-  system_calls_.clear();  // their ends may be among what was lost
+  lost_.add_calls(system_calls_.size());
+  for (const auto& [thread, call] : system_calls_) ++call.process->lost;
+  system_calls_.clear();
 }
 
 // ---- Tracepoints -----------------------------------------------------------------------------------------------------------------
@@ -219,11 +225,17 @@ std::int64_t Observation::value_of(const Record& record, std::string_view name) 
   return field == nullptr ? 0 : integer_of(*field, data_of(record));
 }
 
+Observation::RecordPointer Observation::owner_of(const Record& record) {
+  RecordPointer process = find(record.who.pid);
+  if (!process) process = adopt(record.who.pid, time_of(record));
+  if (!process && lost_.add_of_unknown(record.who.pid)) ++first_->lost;
+  return process;
+}
+
 Observation::RecordPointer Observation::passed_by(const Record& record) {
-  const bool is_ours = record.who.pid == static_cast<std::uint32_t>(getpid());  // what we do to record would be recorded without end
+  const bool is_ours = record.who.pid == static_cast<std::uint32_t>(getpid());  // recording our own activity would never end
   if (!recording_ || record.point >= events_.points().size() || record.who.tid == 0 || is_ours) return nullptr;
-  if (RecordPointer known = find(record.who.pid)) return known;
-  return adopt(record.who.pid, time_of(record));
+  return owner_of(record);
 }
 
 void Observation::take_system_call_begin(const Record& record) {
@@ -231,7 +243,7 @@ void Observation::take_system_call_begin(const Record& record) {
   if (process) system_calls_[record.who.tid] = {time_of(record), value_of(record, "id"), process};
 }
 
-// Without a begin: the call was under way when the recording began, or this is how a thread that was just made comes to life.
+// The start may not have been seen: the call was in progress when the recording began, or a new thread returns from its creation.
 void Observation::take_system_call_end(const Record& record) {
   const auto call = system_calls_.find(record.who.tid);
   if (call == system_calls_.end() || !passed_by(record)) return;

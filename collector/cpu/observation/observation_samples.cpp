@@ -1,4 +1,4 @@
-// What a sample says of the code that ran.
+// What a sample shows about the code that ran.
 #include <algorithm>
 
 #include "observation.h"
@@ -6,12 +6,12 @@
 namespace lanescope::cpu {
 namespace {
 
-constexpr std::uint64_t kFirstContext = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);  // larger entries of a chain are marks
+constexpr std::uint64_t kFirstContext = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);  // larger entries of a chain are markers
 constexpr std::size_t kMaximumChain = 1024;
 
 bool is_kernel(std::uint16_t misc) { return (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL; }
 
-// A return address lies behind its call, which may be the last instruction of a function: one before it is within the call.
+// A return address follows its call, which may be the last instruction of a function. One byte before it is within the call.
 std::uint64_t call_before(std::uint64_t return_address) { return return_address - 1; }
 
 }  // namespace
@@ -42,8 +42,7 @@ std::uint32_t Observation::generated_location(ProcessRecord& process, const Plac
 
 void Observation::take_sample(const Record& record) {
   if (!recording_ || record.who.tid == 0 || record.who.pid == 0) return;
-  RecordPointer process = find(record.who.pid);
-  if (!process) process = adopt(record.who.pid, static_cast<std::int64_t>(record.who.time));
+  const RecordPointer process = owner_of(record);
   if (!process) return;
   chain_.clear();
   calls_in_code_ = 0;
@@ -78,7 +77,7 @@ std::vector<std::uint32_t> Observation::merge_python(ProcessRecord& process, con
   if (python_) stack = python_->at(process.description.pid, who.tid, time, ran_at);
   python_samples_ += stack ? 1 : 0;
   if (python_ && !stack) {
-    // Better than nothing: its outer calls are seldom others than a moment ago.
+    // Better than nothing: its outer calls are usually still the same.
     stack = python_->at(process.description.pid, who.tid, time, [](std::int64_t) { return true; });
     leaning_samples_ += stack ? 1 : 0;
   }
@@ -86,7 +85,7 @@ std::vector<std::uint32_t> Observation::merge_python(ProcessRecord& process, con
   const auto names_python = [&](const python::NativeCall& call) { return process.trampolines.contains(call.location); };
   if (!stack || stack->empty() || std::any_of(chain_.begin(), chain_.end(), names_python)) return python::merge_calls(chain_, {});
   std::span<const python::NativeCall> native = chain_;
-  // Where frame pointers were followed through code that keeps none, what follows is no code.
+  // If frame pointers were followed through code that keeps none, the calls after that are not code.
   if (std::none_of(chain_.begin(), chain_.end(), is_loop)) native = native.first(calls_in_code_);
   return python::merge_calls(native, process.python_locations.find(*stack, process.encoder));
 }
@@ -99,7 +98,7 @@ void Observation::read_call_chain(ProcessRecord& process, Fields& fields) {
     const auto address = fields.take<std::uint64_t>();
     if (address >= kFirstContext) {
       in_kernel = address == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
-      is_innermost = true;  // of what follows
+      is_innermost = true;  // the next entry is the innermost
       continue;
     }
     if (chain_.size() >= kMaximumChain) continue;
@@ -125,7 +124,7 @@ void Observation::read_branches(ProcessRecord& process, Fields& fields) {
 
 void Observation::read_stack(ProcessRecord& process, Fields& fields) {
   if (fields.take<std::uint64_t>() == PERF_SAMPLE_REGS_ABI_NONE) return;  // a thread of the kernel
-  // As the record has them (asm/perf_regs.h): ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15; to the numbers that DWARF gives them.
+  // The record has registers in the order of asm/perf_regs.h: ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15. These are their DWARF numbers.
   constexpr std::size_t kNumber[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
   UserRegisters registers{};
   for (const std::size_t number : kNumber) registers[number] = fields.take<std::uint64_t>();

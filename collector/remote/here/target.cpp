@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include "model/file/last_path_part.h"
 
 namespace lanescope::remote {
 namespace {
 
 Error wrong(std::string_view text, const std::string& why) { return {"--on \"" + std::string(text) + "\" " + why, ErrorKind::kUsage}; }
 
-// Parts between slashes, exactly so many, none of them empty or one that a program would take for an option.
+// Parts between slashes: exactly `count`, none of them empty or similar to an option.
 Result<std::vector<std::string>> parts_of(std::string_view text, std::string_view rest, std::size_t count, const std::string& form) {
   std::vector<std::string> parts(1);
   for (const char letter : rest) {
@@ -31,11 +32,10 @@ Result<Target> by_ssh(std::string_view text, std::string_view rest) {
   const auto host = parts_of(text, rest, 1, "ssh:HOST");
   if (!host) return host.error();
   Target target;
-  // No terminal, which would change bytes; a link that died is noticed after a minute; and no command of ssh's configuration in place of ours.
+  // No terminal, because it would change bytes; a dead link is noticed after a minute; no command of ssh's configuration replaces ours.
   target.prefix = {"ssh", "-T", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4", "-o", "RemoteCommand=none", "--", host->front()};
   target.ssh = 1;
   target.terminal = Terminal::kShared;
-  target.folder = ".lanescope";  // a command of ssh begins in the user's home
   return target;
 }
 
@@ -59,20 +59,19 @@ Result<Target> in_job(std::string_view text, std::string_view rest) {
   const auto parts = parts_of(text, rest, 2, "slurm:JOB/NODE");
   if (!parts) return parts.error();
   Target target;
-  target.prefix = {"srun", "--jobid=" + (*parts)[0], "--nodelist=" + (*parts)[1], "--overlap", "--ntasks=1", "--quiet"};
+  // Without --unbuffered, srun holds back a command's output until its line ends.
+  target.prefix = {"srun", "--jobid=" + (*parts)[0], "--nodelist=" + (*parts)[1], "--overlap", "--ntasks=1", "--quiet", "--unbuffered"};
   return target;
 }
 
-std::string_view program_of(std::string_view word) { return word.substr(word.rfind('/') + 1); }
-
-// Whether a command is to follow as one word: behind the -c, or -lc, of a shell or of a program that starts one.
+// True if a command must follow as one word: after the -c, or -lc, of a shell or of a program that starts one.
 bool ends_with_shell(const std::vector<std::string>& prefix) {
   constexpr std::array<std::string_view, 12> kShells{"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "csh", "tcsh", "su", "runuser"};
   const std::string& last = prefix.back();
   if (last.size() < 2 || last.front() != '-' || last.back() != 'c') return false;
   if (!std::all_of(last.begin() + 1, last.end(), [](unsigned char letter) { return std::isalpha(letter) != 0; })) return false;
   return std::any_of(prefix.begin(), prefix.end() - 1,
-                     [&](std::string_view word) { return std::find(kShells.begin(), kShells.end(), program_of(word)) != kShells.end(); });
+                     [&](std::string_view word) { return std::find(kShells.begin(), kShells.end(), last_path_part(word)) != kShells.end(); });
 }
 
 Result<Target> by_command(std::string_view text, std::string_view rest) {
@@ -83,7 +82,7 @@ Result<Target> by_command(std::string_view text, std::string_view rest) {
   target.prefix = std::move(*words);
   if (ends_with_shell(target.prefix)) target.words = Words::kInOneText;
   target.ssh =
-      static_cast<unsigned>(std::count_if(target.prefix.begin(), target.prefix.end(), [](std::string_view word) { return program_of(word) == "ssh"; }));
+      static_cast<unsigned>(std::count_if(target.prefix.begin(), target.prefix.end(), [](std::string_view word) { return last_path_part(word) == "ssh"; }));
   return target;
 }
 
@@ -112,7 +111,40 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// The target without its kind, of letters that a file's name may have everywhere.
+std::string name_for_file(std::string_view target) {
+  constexpr std::size_t kLongest = 60;
+  std::string name(target.substr(target.find(':') + 1));
+  for (char& letter : name) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte < 0x80 && std::isalnum(byte) == 0 && letter != '-' && letter != '.') letter = '_';
+  }
+  if (name.size() <= kLongest) return name;
+  std::size_t begin = name.size() - kLongest;
+  while (begin < name.size() && (static_cast<unsigned char>(name[begin]) & 0xc0) == 0x80) ++begin;  // a letter of several bytes is taken whole
+  return name.substr(begin);
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> outputs_of_machines(std::string_view output, const std::vector<std::string>& targets) {
+  constexpr std::string_view kExtension = ".trace";
+  const std::string pattern(output.empty() ? "report%n" : output);
+  const std::size_t end = pattern.ends_with(kExtension) ? pattern.size() - kExtension.size() : pattern.size();
+  std::vector<std::string> outputs;
+  for (const std::string& target : targets) {
+    const std::string name = pattern.substr(0, end) + '-' + name_for_file(target) + pattern.substr(end);
+    const auto same = std::find(outputs.begin(), outputs.end(), name);
+    if (same != outputs.end()) {
+      const std::string& other = targets[static_cast<std::size_t>(same - outputs.begin())];
+      return Error{(other == target ? target + " is named twice." : other + " and " + target + " would both be recorded into " + name + ".") +
+                       " Name each machine once.",
+                   ErrorKind::kUsage};
+    }
+    outputs.push_back(name);
+  }
+  return outputs;
+}
 
 Result<Target> parse_target(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -128,7 +160,7 @@ std::string quoted_for_shell(std::string_view word) {
 }
 
 std::vector<std::string> command_on(const Target& target, std::vector<std::string> words) {
-  // The last shell sees what a leading ~/ is, those before it hand it on.
+  // The last shell expands a leading ~/, those before it pass it on.
   unsigned shells = target.ssh + (target.words == Words::kInOneText ? 1 : 0);
   if (shells > 0)
     for (std::string& word : words) word = quoted_for_shell(word);
@@ -151,8 +183,8 @@ Result<std::vector<std::string>> split_words(std::string_view text, Comments com
       quote = 0;
     } else if (letter == '\\' && quote != '\'' && i + 1 < text.size()) {
       const char escaped = text[++i];
-      if (escaped == '\n') continue;  // the line goes on
-      // Within double quotes a backslash stands for itself, but before these.
+      if (escaped == '\n') continue;  // the line continues
+      // Within double quotes a backslash is an ordinary character, except before these characters.
       if (quote == '"' && std::string_view("\\\"$`").find(escaped) == std::string_view::npos) word += letter;
       word += escaped;
       is_word = true;

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kLook = 50ms;
-constexpr auto kReaderLook = 5ms;  // while somebody takes text slowly
+constexpr auto kReaderLook = 5ms;  // while a reader takes text slowly
 constexpr int kMostDifferingEnds = 3;
 constexpr int kMostLostDiscards = 5;
 constexpr std::size_t kLongestSentence = 4'096;
@@ -22,21 +22,23 @@ Error senseless(const std::string& what) { return {"What came from there makes n
 
 Error unasked() { return senseless("an answer to what was not asked"); }
 
-// Of shells, and of what runs programs in containers, where these end with a code of their own. A container or host that is not found is none of these.
+// True for messages of shells, and of programs that run commands in containers and jobs and that end with exit codes of their own. A container or host that is
+// not found does not count.
 bool says_not_found(std::string_view line) {
-  return line.find("ommand not found") != std::string_view::npos || line.find("executable file not found") != std::string_view::npos;
+  const auto has = [&line](std::string_view text) { return line.find(text) != std::string_view::npos; };
+  return has("ommand not found") || has("executable file not found") || (has("execve(): ") && has("No such file or directory"));
 }
 
 template <typename Function>
-void for_each_line(std::string& text, bool is_last, const Function& function) {
+void for_each_line(std::string& text, TextExtent extent, const Function& function) {
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    const bool is_for_terminal = end > begin && text[end - 1] == '\r';  // as ssh ends its lines
+    const bool is_for_terminal = end > begin && text[end - 1] == '\r';  // ssh ends its lines like this
     function(text.substr(begin, end - begin - (is_for_terminal ? 1 : 0)));
   }
   text.erase(0, begin);
   const bool is_too_long = text.size() > kLongestSentence;
-  if ((is_last || is_too_long) && !text.empty()) function(std::exchange(text, {}));
+  if ((extent == TextExtent::kWhole || is_too_long) && !text.empty()) function(std::exchange(text, {}));
 }
 
 }  // namespace
@@ -104,7 +106,7 @@ void Worker::talk() {
     std::array<pollfd, 1> others{pollfd{connection_->transport.messages(), POLLIN, 0}};
     const bool was_closed = link.is_closed();
     link.move(look_at_readers(), others);
-    print_transport(false);
+    print_transport(TextExtent::kGoesOn);
     while (!is_at_end()) {
       const std::optional<std::string> message = link.next();
       if (!message) break;
@@ -117,7 +119,7 @@ void Worker::talk() {
                    " has gone through a terminal, which changes it. Leave -t away (ssh -t, docker exec -it, kubectl exec -it): -i alone is right."});
     if (link.reader().has_begun() && !link.reader().problem().empty()) return fail(senseless(link.reader().problem()));
     if (was_closed || link.is_closed()) return;
-    // Who only says that it is there may do so while a program runs, and not in place of an answer.
+    // A side that only sends signs of life may do so while a program runs, but not instead of an answer.
     if (link.silence() > settings_.patience.silence && state_ != State::kGreeting) return;
     if (state_ != State::kFollowing && Clock::now() - began_ > settings_.patience.greeting) return;
     look_at_wish();
@@ -132,9 +134,9 @@ void Worker::keep_link_alive() {
   connection_->link.send(pulse);
 }
 
-void Worker::print_transport(bool is_last) {
+void Worker::print_transport(TextExtent extent) {
   transport_line_ += connection_->transport.take_messages();
-  for_each_line(transport_line_, is_last, [this](const std::string& line) {
+  for_each_line(transport_line_, extent, [this](const std::string& line) {
     is_program_missing_ = is_program_missing_ || says_not_found(line);
     settings_.tell(settings_.target + ": " + line);
   });
@@ -145,19 +147,24 @@ void Worker::tell_noise() {
   if (noise_is_told_ || !reader.has_begun()) return;
   noise_is_told_ = true;
   std::string noise = reader.noise();
-  for_each_line(noise, true, [this](const std::string& line) { settings_.tell(settings_.target + " says first: " + line); });
+  for_each_line(noise, TextExtent::kWhole, [this](const std::string& line) { settings_.tell(settings_.target + " says first: " + line); });
 }
 
 void Worker::lose_link() {
-  if (is_all_here_ && ++lost_discards_ > kMostLostDiscards) {  // the rest is of no consequence
+  if (is_all_here_ && ++lost_discards_ > kMostLostDiscards) {  // the rest does not matter
     state_ = State::kOver;
     return;
   }
   if (state_ == State::kFollowing) linked_ = Clock::now();
   if (!was_greeted_) return explain_no_answer();
   if (task<ForeignCommand>() != nullptr) return fail({"The link to " + settings_.target + " broke before the command had ended."});
-  if (state_ != State::kGreeting && !is_all_here_) settings_.tell("The link to " + settings_.target + " broke; it is made again. What runs there goes on.");
-  print_transport(true);
+  // A link that breaks again and again as soon as it is made is reported once.
+  constexpr auto kHolds = 60s;
+  const bool is_news = !is_break_told_ || Clock::now() - began_ > kHolds;
+  if (state_ != State::kGreeting && !is_all_here_ && is_news)
+    settings_.tell("The link to " + settings_.target + " broke; it is made again. What runs there goes on.");
+  is_break_told_ = is_break_told_ || state_ != State::kGreeting;
+  print_transport(TextExtent::kWhole);
   state_ = State::kBroken;
   connection_.reset();
 }
@@ -166,10 +173,10 @@ void Worker::explain_no_answer() {
   constexpr auto kForItsEnd = 1'000ms;
   const bool was_silent = !connection_->link.is_closed();
   const int code = connection_->transport.wait(was_silent ? 0ms : kForItsEnd);
-  print_transport(true);
+  print_transport(TextExtent::kWhole);
   constexpr int kNotExecutable = 126, kNotFound = 127;
   std::string noise = connection_->link.reader().noise().substr(0, kLongestSentence);
-  for_each_line(noise, true, [this](const std::string& line) {
+  for_each_line(noise, TextExtent::kWhole, [this](const std::string& line) {
     is_program_missing_ = is_program_missing_ || says_not_found(line);
     settings_.tell(settings_.target + " says: " + line);
   });
@@ -196,7 +203,7 @@ void Worker::pause() {
 
 void Worker::look_at_wish() {
   const Wish wish = settings_.wish();
-  // A recording that may have begun there is ended as soon as there is a link again.
+  // A recording that may have started there is ended as soon as there is a link again.
   if (wish == Wish::kLeave || (wish == Wish::kStop && (!is_recording() || !was_greeted_))) {
     outcome_.was_left = true;
     outcome_.recording = was_greeted_ ? recording_ : "";
@@ -271,7 +278,7 @@ std::optional<proto::RemoteRequest::RequestCase> Worker::asked(const proto::Remo
   using Request = proto::RemoteRequest;
   const auto is_stream = [](const Asked& each) { return each.what == Request::kFollow || each.what == Request::kRun; };
   const bool is_end = answer.reply_case() == proto::RemoteReply::kEnd;
-  // A refusal of what is followed is the only one that may come out of order, and as long as something is followed, each is the last word.
+  // Without numbers, only a refusal of what is followed may come out of order, and the answer that ends a follow is its last.
   const auto fits = [&](const Asked& each) { return names_requests_ ? each.number == answer.request() : is_stream(each) == is_end; };
   auto found = std::find_if(unanswered_.begin(), unanswered_.end(), fits);
   if (found == unanswered_.end() && !names_requests_ && answer.reply_case() == proto::RemoteReply::kRefusal) found = unanswered_.begin();
@@ -290,7 +297,7 @@ void Worker::take_refusal(const proto::RemoteReply& reply) {
     if (what == proto::RemoteRequest::kFollow && reply.refusal().is_gone()) outcome_.recording.clear();
     return;
   }
-  if (*what == proto::RemoteRequest::kStop) return;  // its end was on its way when it was asked to stop
+  if (*what == proto::RemoteRequest::kStop) return;  // its end was already on the way when it was asked to stop
   if (reply.refusal().is_kept())
     settings_.tell(settings_.target + " keeps it: " + sentence);
   else
@@ -312,7 +319,7 @@ void Worker::take_done(const proto::RemoteReply& reply) {
 }
 
 void Worker::take_standing(const proto::RemoteReply::Standing& standing) {
-  constexpr std::uint64_t kMost = 1'000'000'000;  // ms; more is no sense
+  constexpr std::uint64_t kMost = 1'000'000'000;  // ms; a larger value makes no sense
   const std::chrono::milliseconds behind(std::min(standing.behind(), kMost));
   const auto here = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
   constexpr std::uint64_t kLatest = std::uint64_t{1} << 53;
@@ -337,13 +344,13 @@ void Worker::take_greeting(const proto::RemoteReply& reply) {
 }
 
 void Worker::request() {
-  if (is_all_here_) return discard();  // what has been recorded is never begun again
+  if (is_all_here_) return discard();  // a complete recording is never started again
   proto::RemoteRequest request;
   if (const auto* command = task<ForeignCommand>()) {
     request.mutable_run()->mutable_arguments()->Assign(command->arguments.begin(), command->arguments.end());
     state_ = State::kFollowing;
   } else if (const auto* recording = task<NewRecording>(); recording != nullptr && !has_begun_) {
-    // Also on a further link, where no answer came: what has been started is not started again, as long as its folder is there.
+    // Also sent on a further link if no answer came: a recording that was started is not started again, as long as its folder exists.
     auto& record = *request.mutable_record();
     record.set_recording(recording_);
     record.set_command(recording->command);
@@ -401,7 +408,7 @@ void Worker::take_end(const proto::RemoteReply::End& end) {
   if (end.code() < 0 || end.code() >= kMostCodes || end.signal() < 0 || end.signal() >= kMostSignals)
     return fail(senseless("a program ended with code " + std::to_string(end.code()) + " and by signal " + std::to_string(end.signal())));
   if (task<ForeignCommand>() == nullptr && !copies_.are_equal(end)) {
-    // The recorder has written over what it had written before, as when an index is made anew.
+    // The recorder has overwritten earlier bytes, for example to rebuild the index.
     if (++differing_ends_ <= kMostDifferingEnds) return follow();
     return fail({"The copy differs from what is on " + settings_.target + ", and could not be made the same. The file there is whole."});
   }

@@ -1,4 +1,4 @@
-// The near end of a link, and the only owner of its state: it makes links, one after the other, until the task is done or given up.
+// The near end of a link, and the only owner of its state. It makes links, one after the other, until the task is done or given up.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,9 @@
 
 namespace lanescope::remote {
 
+// For lines from another machine: whether the last one may be incomplete.
+enum class TextExtent { kGoesOn, kWhole };
+
 class Worker {
  public:
   explicit Worker(const WorkSettings& settings);
@@ -21,11 +24,11 @@ class Worker {
  private:
   using Clock = std::chrono::steady_clock;
   enum class State {
-    kGreeting,        // a link was begun; the other side has not greeted yet
+    kGreeting,        // a link was started; the other side has not greeted yet
     kStarting,        // it was asked to start the recording
-    kFollowing,       // it sends what there is
-    kDiscarding,      // all is here; it was asked to remove what is there
-    kToBeAskedAgain,  // what is here already has to be told: on another link, as much is on its way on this one
+    kFollowing,       // it sends what is there
+    kDiscarding,      // everything is here; it was asked to remove its files
+    kToBeAskedAgain,  // it must be told what is here already. This needs another link, because data is on its way on this one
     kBroken,          // there is no link
     kOver,
   };
@@ -49,22 +52,22 @@ class Worker {
   void take_standing(const proto::RemoteReply::Standing& standing);
   void take_text(const proto::RemoteReply::Text& text);
   void take_end(const proto::RemoteReply::End& end);
-  // Sends what is answered; and which of these an answer is of, which is not waited for any more then. None: of nothing that was asked.
+  // ask() sends a request. asked() returns which request an answer belongs to, and stops waiting for it; nothing if no such request was made.
   void ask(proto::RemoteRequest& request);
   std::optional<proto::RemoteRequest::RequestCase> asked(const proto::RemoteReply& answer);
   void request();
   void follow();
   void discard();
-  // What is gone there without its recorder's doing is said. Returns whether what is there may be removed.
+  // Says which files are missing there although their recorder did not remove them. Returns true if the files there may be removed.
   bool tell_lost(const proto::RemoteReply::End& end);
   void look_at_wish();
   void pass_signals_on();
-  // Returns how long may be waited for the next look.
+  // Returns how long the next look may be delayed.
   std::chrono::milliseconds look_at_readers();
   [[nodiscard]] bool says_taken() const { return task<NewRecording>() != nullptr && settings_.reading; }
   void tell_noise();
   void keep_link_alive();
-  void print_transport(bool is_last);
+  void print_transport(TextExtent extent);
 
   [[nodiscard]] bool is_recording() const;
   template <typename T>
@@ -82,26 +85,28 @@ class Worker {
   std::optional<Connection> connection_;
   Copies copies_;
   std::uint64_t printed_[2] = {0, 0};      // bytes of each TextStream
-  std::optional<std::string> told_taken_;  // on this link
+  std::optional<std::string> told_taken_;  // last message about what was taken, on this link
   WorkOutcome outcome_;
   std::string recording_;
   std::vector<Asked> unanswered_;  // on this link, in order
   std::uint32_t asked_ = 0;        // on this link
-  bool names_requests_ = false;    // the other side, in its answers
+  bool names_requests_ = false;    // the other side repeats the request's number in its answers
   bool was_greeted_ = false;       // on any link
   bool noise_is_told_ = false;
-  bool is_program_missing_ = false;  // by what was said there
-  bool may_have_begun_ = false;      // the new recording: it was asked for, and not refused
-  bool has_begun_ = false;           // it was answered so
+  bool is_break_told_ = false;
+  bool is_program_missing_ = false;  // according to messages from there
+  bool may_have_begun_ = false;      // the new recording was requested, and not refused
+  bool has_begun_ = false;           // the answer says so
   bool is_stop_wished_ = false;
   bool is_stop_sent_ = false;  // on this link
-  bool is_all_here_ = false;   // copies are equal; the recording there is not needed any more
+  bool is_all_here_ = false;   // copies are equal; the recording there is no longer needed
   int differing_ends_ = 0;
   int lost_discards_ = 0;
-  std::string transport_line_;                             // begun, not ended
-  Clock::time_point began_ = Clock::now();                 // this link, or its state
-  std::optional<std::chrono::milliseconds> least_offset_;  // of our clock to the one there, on this link: what is more, the link holds back
-  Clock::time_point linked_ = Clock::now();                // when one that was of use broke
+  std::string transport_line_;              // last line of the transport's messages, not ended yet
+  Clock::time_point began_ = Clock::now();  // start of this link, or of its state
+  // Smallest offset of our clock to the clock there, on this link. A larger offset is a delay of the link.
+  std::optional<std::chrono::milliseconds> least_offset_;
+  Clock::time_point linked_ = Clock::now();  // when the last useful link broke
   std::chrono::milliseconds pause_;
 };
 

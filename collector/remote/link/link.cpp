@@ -18,7 +18,8 @@ void set_nonblocking(int descriptor) { fcntl(descriptor, F_SETFL, fcntl(descript
 
 bool must_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-// write() that never raises SIGPIPE, whatever the program does with that signal: a link may end at any time.
+}  // namespace
+
 ssize_t write_quietly(int descriptor, const char* data, std::size_t size) {
   sigset_t pipe, before, pending;
   sigemptyset(&pipe);
@@ -36,8 +37,6 @@ ssize_t write_quietly(int descriptor, const char* data, std::size_t size) {
   errno = problem;
   return written;
 }
-
-}  // namespace
 
 Link::Link(channel::FileDescriptor in, channel::FileDescriptor out, std::size_t largest) : in_(std::move(in)), out_(std::move(out)), reader_(largest) {
   set_nonblocking(in_.get());
@@ -72,7 +71,7 @@ void Link::write_some() {
     sent_ += static_cast<std::size_t>(size);
     spoke_ = Clock::now();
   } else if (size < 0 && !must_wait()) {
-    // Nobody reads; what was said to us before may still come.
+    // Nobody reads; what was sent to us before may still arrive.
     sent_ = unsent_.size();
     out_.reset();
   }

@@ -1,6 +1,6 @@
 // One end of a link: messages in and out of two descriptors, and how long the other side has been silent.
 //
-// Nothing here waits for the other side but move(), and that as long as it is told. Raises no SIGPIPE. One thread.
+// Only move() waits for the other side, at most for its limit. Raises no SIGPIPE. One thread.
 #pragma once
 
 #include <poll.h>
@@ -19,24 +19,27 @@ class MessageLite;
 
 namespace lanescope::remote {
 
+// write() that never raises SIGPIPE, whatever the program does with that signal: who reads may end at any time.
+ssize_t write_quietly(int descriptor, const char* data, std::size_t size);
+
 class Link {
  public:
-  // `largest`: bytes of a message that may come.
+  // `largest`: limit of the bytes of an incoming message.
   Link(channel::FileDescriptor in, channel::FileDescriptor out, std::size_t largest);
 
-  // Puts it behind what waits to be sent.
+  // Appends the message to what waits to be sent.
   void send(const google::protobuf::MessageLite& message);
   [[nodiscard]] std::size_t unsent() const noexcept { return unsent_.size() - sent_; }
 
-  // Moves what can be moved; waits, at most so long, for something that can, and for what the others are polled for.
+  // Sends and receives what is possible. Waits, at most for `limit`, until something is, or until an event of `others`.
   void move(std::chrono::milliseconds limit, std::span<pollfd> others = {});
-  // The next message that has come, also of a link that is closed.
+  // The next message that has arrived, even if the link is closed.
   std::optional<std::string> next() { return reader_.next(); }
 
-  // Nothing comes any more, or nothing that makes sense.
+  // True if nothing more can come, or what comes makes no sense.
   [[nodiscard]] bool is_closed() const noexcept { return is_closed_ || !reader_.problem().empty(); }
   [[nodiscard]] const MessageReader& reader() const noexcept { return reader_; }
-  // How long nothing has come; and nothing was sent.
+  // How long nothing has arrived, and how long nothing was sent.
   [[nodiscard]] std::chrono::milliseconds silence() const;
   [[nodiscard]] std::chrono::milliseconds unspoken() const;
 

@@ -21,9 +21,10 @@ namespace fs = std::filesystem;
 using channel::FileDescriptor;
 using namespace std::chrono_literals;
 
-constexpr std::size_t kPiece = 256u << 10;     // bytes of a file in a message
-constexpr std::size_t kMostUnsent = 1u << 20;  // that wait for the link
-constexpr auto kUntilLost = 2s;                // between a recorder's end and its keeper's word
+constexpr std::size_t kPiece = 256u << 10;     // limit of the bytes of a file in a message
+constexpr std::size_t kFirstPiece = 256;       // in a link's first message: a message that is cut is lost, and some links transfer little before they break
+constexpr std::size_t kMostUnsent = 1u << 20;  // bytes that wait for the link
+constexpr auto kUntilLost = 2s;                // between the end of a recorder and its keeper's note
 
 }  // namespace
 
@@ -37,7 +38,7 @@ struct OpenFile {
 
 namespace {
 
-// A file, and nothing else: no pipe holds us, no device is touched. Where there is none, errno says why; ENOENT alone: nothing is there.
+// Opens a regular file only, so that a pipe does not block and a device is not touched. On failure errno says why; only ENOENT means that nothing is there.
 std::optional<OpenFile> open_file(const fs::path& path) {
   const auto is_file = [](const struct stat& facts) {
     if (!S_ISREG(facts.st_mode)) errno = S_ISDIR(facts.st_mode) ? EISDIR : ENODEV;
@@ -46,7 +47,7 @@ std::optional<OpenFile> open_file(const fs::path& path) {
   struct stat before {};
   if (stat(path.c_str(), &before) != 0) {
     const int reason = errno;
-    errno = reason == ENOENT && lstat(path.c_str(), &before) == 0 ? ELOOP : reason;  // a link that leads nowhere is something
+    errno = reason == ENOENT && lstat(path.c_str(), &before) == 0 ? ELOOP : reason;  // a link that leads nowhere counts as existing
     return std::nullopt;
   }
   if (!is_file(before)) return std::nullopt;
@@ -60,7 +61,7 @@ std::optional<OpenFile> open_file(const fs::path& path) {
   return opened;
 }
 
-// So that reading long files does not look like silence.
+// Sends signs of life, so that reading long files does not look like silence.
 std::function<void()> with_pulses(Link& link) {
   return [&link] {
     constexpr auto kPulse = 2s;
@@ -72,23 +73,24 @@ std::function<void()> with_pulses(Link& link) {
   };
 }
 
-// What can be read at this place, up to the size of a piece.
-std::string piece_of(int descriptor, std::uint64_t offset, std::uint64_t size) {
-  std::string piece(std::min<std::uint64_t>(kPiece, size - std::min(size, offset)), '\0');
+// What can be read at `offset` in a file of this size, at most `most` bytes.
+std::string piece_of(int descriptor, std::uint64_t offset, std::uint64_t size, std::uint64_t most) {
+  std::string piece(std::min(most, size - std::min(size, offset)), '\0');
   const ssize_t read = pread(descriptor, piece.data(), piece.size(), static_cast<off_t>(offset));
   piece.resize(read > 0 ? static_cast<std::size_t>(read) : 0);
   return piece;
 }
 
 bool has_mark(const OpenFile& opened) {
-  return piece_of(opened.descriptor.get(), 0, std::min<std::uint64_t>(opened.size, sizeof(kFileMagic))) ==
+  return piece_of(opened.descriptor.get(), 0, opened.size, sizeof(kFileMagic)) ==
          std::string_view(reinterpret_cast<const char*>(kFileMagic), sizeof(kFileMagic));
 }
 
-// A copy would be taken for a recording. One that has just begun may be empty, and what is of a newer format is copied, too.
+// Rejects files that are not recordings, because a copy would be taken for one. A recording that has just started may be empty. Newer formats are copied,
+// too.
 Result<void> check_recording(const OpenFile& opened, const fs::path& path) {
   const std::string_view mark(reinterpret_cast<const char*>(kFileMagic), sizeof(kFileMagic));
-  const std::string head = piece_of(opened.descriptor.get(), 0, opened.size).substr(0, mark.size());
+  const std::string head = piece_of(opened.descriptor.get(), 0, opened.size, mark.size());
   if (head == mark || (mark.starts_with(head) && TraceFileWriter::is_being_written(path))) return {};
   const Result<TraceFileReader> reader = TraceFileReader::open(path);
   return reader ? Result<void>() : reader.error();
@@ -119,7 +121,7 @@ void Followed::take(const proto::RemoteRequest::Taken& taken) {
   reader_->write(reading_);
 }
 
-// From the begin of the stream.
+// Counted from the start of the stream.
 std::uint64_t Followed::most_sent(proto::RemoteReply::Stream stream) const {
   constexpr std::uint64_t kMostUntaken = 4u << 20;
   const std::uint64_t taken = reading_.taken[static_cast<std::size_t>(stream)];
@@ -164,6 +166,9 @@ void Followed::announce(Link& link, const std::string& name, File& file, const O
   file.is_announced = true;
 }
 
+// As many bytes as all before it together.
+std::uint64_t Followed::next_piece() const { return std::clamp<std::uint64_t>(sent_, kFirstPiece, kPiece); }
+
 bool Followed::send_file(Link& link, const std::string& name, File& file) {
   const std::optional<OpenFile> opened = open_file(file.path);
   if (!opened) return true;
@@ -172,11 +177,12 @@ bool Followed::send_file(Link& link, const std::string& name, File& file) {
   while (link.unsent() < kMostUnsent) {
     proto::RemoteReply reply;
     auto& bytes = *reply.mutable_bytes();
-    *bytes.mutable_data() = piece_of(opened->descriptor.get(), file.sent, opened->size);
+    *bytes.mutable_data() = piece_of(opened->descriptor.get(), file.sent, opened->size, next_piece());
     if (bytes.data().empty()) return true;
     bytes.set_file(file.number);
     bytes.set_offset(file.sent);
     file.sent += bytes.data().size();
+    sent_ += bytes.data().size();
     link.send(reply);
   }
   return false;
@@ -187,22 +193,23 @@ bool Followed::send_text(Link& link, proto::RemoteReply::Stream stream, const ch
   while (opened && link.unsent() < kMostUnsent && sent < most_sent(stream)) {
     proto::RemoteReply reply;
     auto& text = *reply.mutable_text();
-    *text.mutable_data() = piece_of(opened->descriptor.get(), sent - behind, opened->size);
+    *text.mutable_data() = piece_of(opened->descriptor.get(), sent - behind, opened->size, next_piece());
     if (text.data().empty()) return true;
     text.set_stream(stream);
     text.set_offset(sent);
     sent += text.data().size();
+    sent_ += text.data().size();
     link.send(reply);
   }
   return !opened;
 }
 
-bool Followed::send_texts(Link& link, bool is_over) {
+bool Followed::send_texts(Link& link, Recorder recorder) {
   std::uint64_t output = request_.output(), messages = request_.messages();
   bool is_all_sent = send_text(link, proto::RemoteReply::STREAM_OUTPUT, kOutput, 0, output);
   is_all_sent = send_text(link, proto::RemoteReply::STREAM_MESSAGES, kMessages, 0, messages) && is_all_sent;
   // Where it begins is known once nothing comes before it any more.
-  if (is_over && is_all_sent) {
+  if (recorder == Recorder::kHasEnded && is_all_sent) {
     std::error_code missing;
     const std::uint64_t size = fs::file_size(folder_ / kMessages, missing), behind = missing ? 0 : std::min(size, messages);
     is_all_sent = send_text(link, proto::RemoteReply::STREAM_MESSAGES, kReserve, behind, messages);
@@ -213,7 +220,7 @@ bool Followed::send_texts(Link& link, bool is_over) {
 }
 
 bool Followed::send_some(Link& link) {
-  // Asked for before the files are looked at: of one that has ended, all is there.
+  // The state is read before the files: of a recording that has ended, everything is there.
   const RecordingState state = this->state();
   std::error_code failed;
   if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return refuse_as_gone(link);
@@ -223,12 +230,12 @@ bool Followed::send_some(Link& link) {
   const int unlisted = find_files();
   bool is_all_sent = true;
   for (auto& [name, file] : files_) is_all_sent = send_file(link, name, file) && is_all_sent;
-  if (!folder_.empty()) is_all_sent = send_texts(link, is_over) && is_all_sent;
+  if (!folder_.empty()) is_all_sent = send_texts(link, is_over ? Recorder::kHasEnded : Recorder::kRuns) && is_all_sent;
   if (!is_over || !is_all_sent) {
     send_standing(link);
     return true;
   }
-  // What can't be seen or read now is not gone: nobody may take it for that.
+  // What can't be seen or read now is not reported as gone, because the other side would believe it.
   if (unlisted != 0) return refuse(link, folder_.string() + " can't be listed: " + std::strerror(unlisted) + ".");
   return send_end(link, state);
 }
@@ -275,7 +282,7 @@ bool Followed::send_end(Link& link, const RecordingState& state) {
   for (const auto& [name, file] : files_) {
     const std::optional<OpenFile> opened = open_file(file.path);
     BlockSums sums;
-    if (!opened && errno == ENOENT) continue;  // name_missing() says of it
+    if (!opened && errno == ENOENT) continue;  // reported by name_missing()
     if (!opened || !sums.append_file(opened->descriptor.get(), opened->size, with_pulses(link)))
       return refuse(link, file.path.string() + " can't be read to its end: " + (errno != 0 ? std::strerror(errno) : "it became shorter meanwhile") + ".");
     auto& position = *end.add_files();
@@ -284,19 +291,19 @@ bool Followed::send_end(Link& link, const RecordingState& state) {
     position.set_tail(sums.all());
   }
   name_missing(end);
-  // Who hears that a file was removed has the folder removed, and with it what has only got another name.
+  // When the other side hears that a file was removed, it has the folder removed, and with it a file that was only renamed.
   if (const fs::path renamed = end.removed().empty() ? fs::path() : renamed_file(); !renamed.empty())
     return refuse(link, end.removed(0) + " has got another name, so it seems: " + renamed.string() + " is a recording. Copy it yourself.");
   end.set_is_known(state.progress == Progress::kEnded);
   end.set_code(state.code);
   end.set_signal(state.signal);
   std::error_code failed;
-  if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return refuse_as_gone(link);  // else who has copied it would take its files away
+  if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return refuse_as_gone(link);  // whoever copied it removes its files
   link.send(reply);
   return false;
 }
 
-// A recording in the folder that is called otherwise than recordings are.
+// A recording in the folder whose name is not that of a recording's file.
 fs::path Followed::renamed_file() const {
   if (folder_.empty()) return {};
   std::error_code failed;
@@ -307,7 +314,7 @@ fs::path Followed::renamed_file() const {
   return {};
 }
 
-// Files that were there, or of which copies are on the other side.
+// Names files that were there, or of which the other side has copies.
 void Followed::name_missing(proto::RemoteReply::End& end) const {
   std::set<std::string> missing;
   for (const auto& [name, file] : files_) missing.insert(name);

@@ -1,7 +1,7 @@
-// What another machine follows: the files of a recording, or one file, and what the recorder prints, each from where its copy ends.
+// What another machine follows: the files of a recording, or one file, and what the recorder prints. Each is sent from the position at which its copy ends.
 //
-// Files are looked at anew each time, by their paths: they grow, come, are cut, replaced and thrown away while they are followed. What was
-// sent may differ from what is there in the end; so the end says what is there, and a copy that differs is followed once more. One thread.
+// Files are looked at again each time, by their paths: they may grow, appear, be cut, replaced and thrown away while they are followed. What was sent may
+// differ from the final files. The end message therefore describes the final files, and a copy that differs is followed once more. One thread.
 #pragma once
 
 #include <chrono>
@@ -23,14 +23,13 @@ struct OpenFile;
 
 class Followed {
  public:
-  // Fails with one sentence where there is no such recording or file. `recordings` must outlive *this.
-  // `number`: of the request, for its answer.
+  // Fails with one sentence if there is no such recording or file. `recordings` must outlive *this. `number`: of the request, for its answer.
   static Result<Followed> begin(const proto::RemoteRequest::Follow& request, std::uint32_t number, const Recordings& recordings);
 
-  // What the other side says of who reads there.
+  // Takes what the other side says about the readers there.
   void take(const proto::RemoteRequest::Taken& taken);
 
-  // Sends what there is to send, as far as the link takes it. Returns whether more may come: not once the end was said.
+  // Sends what is there, as far as the link takes it. Returns true if more may come, false once the end was sent.
   bool send_some(Link& link);
 
  private:
@@ -45,14 +44,16 @@ class Followed {
 
   Followed(const proto::RemoteRequest::Follow& request, std::uint32_t number) : request_(request), number_(number) {}
   [[nodiscard]] RecordingState state() const;
-  // Returns why they could not be listed (errno), or 0.
+  // Returns errno if the files could not be listed, else 0.
   int find_files();
+  [[nodiscard]] std::uint64_t next_piece() const;  // limit of the bytes of the next message
   bool send_file(Link& link, const std::string& name, File& file);
   [[nodiscard]] std::uint64_t most_sent(proto::RemoteReply::Stream stream) const;
   [[nodiscard]] bool is_taken(std::uint64_t output, std::uint64_t messages) const;
-  // `behind`: what stands before this file in its stream, in bytes. Returns whether all of it is sent.
+  // `behind`: bytes in the stream before this file. Returns true if all of the file is sent.
   bool send_text(Link& link, proto::RemoteReply::Stream stream, const char* name, std::uint64_t behind, std::uint64_t& sent);
-  bool send_texts(Link& link, bool is_over);
+  enum class Recorder { kRuns, kHasEnded };
+  bool send_texts(Link& link, Recorder recorder);
   void announce(Link& link, const std::string& name, File& file, const OpenFile& opened);
   enum class Recording { kThere, kGone };
   bool refuse(Link& link, const std::string& sentence, Recording recording = Recording::kThere);
@@ -66,16 +67,17 @@ class Followed {
   std::uint32_t number_;
   const Recordings* recordings_ = nullptr;
   std::filesystem::path folder_;                         // of a recording
-  std::optional<session::DistantReadingKeeper> reader_;  // of who says what is taken
+  std::optional<session::DistantReadingKeeper> reader_;  // tells the recorder what was taken
   session::DistantReading reading_;
   std::map<std::string, File> files_;         // by name
-  Clock::time_point running_ = Clock::now();  // when it was last seen to run, or to have ended
+  std::uint64_t sent_ = 0;                    // bytes of files and texts, over this link
+  Clock::time_point running_ = Clock::now();  // when the recording was last seen to run, or to have ended
   struct Size {
     Clock::time_point seen;
     std::uint64_t bytes = 0;  // of all files
   };
-  std::deque<Size> unsent_sizes_;           // at which something was there that is not sent yet; the oldest first
-  Clock::time_point stood_ = Clock::now();  // when that was last said
+  std::deque<Size> unsent_sizes_;           // sizes at which something was not sent yet, the oldest first
+  Clock::time_point stood_ = Clock::now();  // when the standing was last sent
 };
 
 }  // namespace lanescope::remote

@@ -24,7 +24,7 @@ constexpr double kFrequencyUnit = 65'536;  // of timex.freq: ppm with a 16-bit f
 proto::TimeKeeping time_keeping() {
   proto::TimeKeeping keeping;
   timex state{};
-  const int clock = adjtimex(&state);  // reads alone: modes is 0
+  const int clock = adjtimex(&state);  // only reads, because modes is 0
   if (clock < 0) return keeping;
   const std::int64_t unit = (state.status & STA_NANO) != 0 ? 1 : 1000;  // of timex.offset
   keeping.set_synchronized(clock != TIME_ERROR && (state.status & STA_UNSYNC) == 0);
@@ -47,8 +47,17 @@ std::string machine_id() {
 
 std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (const auto colon = line.find(": "); line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
+  return {};
+}
+
+std::string driver_version() { return first_line("/sys/module/nvidia/version"); }
+
 proto::ClockSync read_clocks() {
-  constexpr int kAttempts = 5;  // another thread may take the processor between two readings: the closest ones count
+  constexpr int kAttempts = 5;  // another thread may take the processor between two readings: the closest pair is used
   proto::ClockSync best;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::int64_t before = channel::monotonic_now();

@@ -7,14 +7,20 @@
 
 namespace lanescope::session {
 
-// 16 letters that are equal for all recordings of one installation of a system, and from which its id (/etc/machine-id, which is to stay
-// secret) can't be found: its XXH64. Empty where it has none.
+// 16 letters that are equal for all recordings of one installation of a system, and from which its id (/etc/machine-id, which must stay secret) can't be
+// found: the XXH64 of that id. Empty if it has none.
 [[nodiscard]] std::string machine_id();
 
 // The kernel's id of this boot: within one, CLOCK_MONOTONIC is one clock.
 [[nodiscard]] std::string boot_id();
 
-// All clocks at one moment, and what keeps the time of day right (adjtimex). Takes some microseconds.
+// What the machine says about its processors, "AMD EPYC 9454 48-Core Processor": the model of the first one. Empty if it says nothing.
+[[nodiscard]] std::string processor_name();
+
+// The version of NVIDIA's kernel driver, "580.65.06". Empty if none is loaded.
+[[nodiscard]] std::string driver_version();
+
+// All clocks at one moment, and how the time of day is synchronized (adjtimex). Takes some microseconds.
 [[nodiscard]] proto::ClockSync read_clocks();
 
 }  // namespace lanescope::session

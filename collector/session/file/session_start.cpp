@@ -2,9 +2,13 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "clock.h"
 #include "file/machine.h"
@@ -28,7 +32,42 @@ void describe_traces(const CaptureSettings& settings, proto::CaptureSettings& de
   described.set_pc_sampling_period(settings.kernels.sampling_period);
 }
 
-// What holds for every recording.
+// "--trace=cuda,nvtx"; a comma in an item has a backslash in front.
+std::string option_text(std::string_view name, const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) {
+    text.append(text.empty() ? "--" + std::string(name) + "=" : ",");
+    for (const char letter : item) text.append(letter == ',' || letter == '\\' ? "\\" : "").push_back(letter);
+  }
+  return text;
+}
+
+// What the message has no fields for: "--trace=cuda,nvtx,mpi --nvtx-domain-include=NCCL".
+std::string further_options(const CaptureSettings& settings) {
+  std::vector<std::string> traces;
+  const auto add = [&traces](bool is_traced, const char* trace) {
+    if (is_traced) traces.emplace_back(trace);
+  };
+  const auto is_marked = [&](MarkedLibrary library) { return std::find(settings.marked.begin(), settings.marked.end(), library) != settings.marked.end(); };
+  add(settings.trace_cuda, "cuda");
+  add(settings.trace_nvtx, "nvtx");
+  add(settings.trace_os_runtime, "osrt");
+  add(settings.trace_python_lock, "python-gil");
+  add(settings.cpu.system_calls, "syscall");
+  add(is_marked(MarkedLibrary::kMpi), "mpi");
+  add(is_marked(MarkedLibrary::kUcx), "ucx");
+  add(is_marked(MarkedLibrary::kOpenMp), "openmp");
+  add(is_marked(MarkedLibrary::kOpenAcc), "openacc");
+  add(is_marked(MarkedLibrary::kOpenGl), "opengl");
+  add(traces.empty(), "none");
+  std::vector<std::string> domains = settings.domain_rule == DomainRule::kAll ? std::vector<std::string>() : settings.domains;
+  for (std::string& domain : domains)
+    if (domain.empty()) domain = "default";
+  const std::string chosen = option_text(settings.domain_rule == DomainRule::kOnlyListed ? "nvtx-domain-include" : "nvtx-domain-exclude", domains);
+  return option_text("trace", traces) + (chosen.empty() ? "" : " " + chosen);
+}
+
+// The part that is common to all recordings.
 proto::SessionStart session_start(const CaptureSettings& settings, std::span<const Label> labels) {
   proto::SessionStart start;
   start.set_epoch(monotonic_now());
@@ -37,6 +76,7 @@ proto::SessionStart session_start(const CaptureSettings& settings, std::span<con
   start.set_lanescope_version(LANESCOPE_VERSION);
   describe_traces(settings, *start.mutable_settings());
   describe_settings(settings.cpu, *start.mutable_settings());
+  start.set_options(further_options(settings));
   for (const Label& label : labels) {
     proto::Label& added = *start.add_labels();
     added.set_key(label.key);
@@ -46,6 +86,8 @@ proto::SessionStart session_start(const CaptureSettings& settings, std::span<con
   uname(&system);
   start.set_operating_system(std::string(system.sysname) + " " + system.release + " " + system.machine);
   start.set_processor_count(std::thread::hardware_concurrency());
+  start.set_processor(processor_name());
+  start.set_driver_version(driver_version());
   start.set_machine_id(machine_id());
   start.set_boot_id(boot_id());
   return start;

@@ -13,20 +13,23 @@
 namespace lanescope::session {
 namespace {
 
-// Those that a recorder may reach when its program does not.
+// Limits that a recorder may reach although its program does not.
 constexpr std::array kRaised{RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NPROC, RLIMIT_CPU, RLIMIT_MEMLOCK};
 constexpr rlim_t kMostDescriptors = 1u << 20;  // no recording needs more, and some programs close all that they may have
+constexpr int kStandard = 3;                   // descriptors, from 0 on
+constexpr int kKnown = 1024;                   // likewise; the recorder's own get the lowest numbers that are free
 
 struct Inheritance {
   bool is_kept = false;
+  pid_t number = 0;
   std::array<rlimit, kRaised.size()> limits{};
   sigset_t blocked{};
   std::array<bool, NSIG> ignored{};
-  std::array<bool, 3> open{true, true, true};
+  std::array<bool, kKnown> open{true, true, true};
 };
 constinit Inheritance inheritance;
 
-// Of the kernel: two signals are the C library's own, and not to be had from it.
+// The kernel's form: two signals belong to the C library, which does not give access to them.
 struct KernelAction {
   void (*handler)(int);
   unsigned long flags;
@@ -54,14 +57,38 @@ void raise_limits() {
   }
 }
 
+bool goes_to_programs(int descriptor) noexcept {
+  const int flags = fcntl(descriptor, F_GETFD);
+  return flags >= 0 && (flags & FD_CLOEXEC) == 0;
+}
+
+void keep_from_programs(int first, int last) noexcept {
+  constexpr unsigned kOnExec = 1u << 2;  // CLOSE_RANGE_CLOEXEC, since Linux 5.11
+  if (syscall(SYS_close_range, first, last, kOnExec) == 0) return;
+  for (int descriptor = first; descriptor <= last; ++descriptor) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
+// A thread of ours may have opened a file just when this process was forked, by a way that can't keep it from programs at once.
+void keep_own_descriptors() noexcept {
+  for (int first = kStandard; first < kKnown; ++first) {
+    if (inherited(first)) continue;
+    int last = first;
+    while (last + 1 < kKnown && !inherited(last + 1)) ++last;
+    keep_from_programs(first, last);
+    first = last;
+  }
+}
+
 }  // namespace
 
 void keep_inheritance() {
+  inheritance.number = getpid();
   sigprocmask(SIG_SETMASK, nullptr, &inheritance.blocked);
   for (int signal = 1; signal < NSIG; ++signal) inheritance.ignored[static_cast<std::size_t>(signal)] = is_ignored(signal);
-  for (int descriptor = 0; descriptor < 3; ++descriptor) {
+  for (int descriptor = kStandard; descriptor < kKnown; ++descriptor) inheritance.open[static_cast<std::size_t>(descriptor)] = goes_to_programs(descriptor);
+  for (int descriptor = 0; descriptor < kStandard; ++descriptor) {
     inheritance.open[static_cast<std::size_t>(descriptor)] = fcntl(descriptor, F_GETFD) >= 0;
-    if (!inherited(descriptor)) open("/dev/null", O_RDWR);  // gets the lowest number that is free, which is this one
+    if (!inherited(descriptor)) open("/dev/null", O_RDWR);  // gets the lowest free number, which is this one
   }
   set(SIGCHLD, SIG_DFL);
   set(SIGXFSZ, SIG_IGN);
@@ -75,11 +102,12 @@ void give_back_inheritance() noexcept {
     if (inheritance.is_kept && was_ignored != is_ignored(signal)) set(signal, was_ignored ? SIG_IGN : SIG_DFL);
   }
   if (!inheritance.is_kept) set(SIGPIPE, SIG_DFL);
-  for (int descriptor = 0; descriptor < 3; ++descriptor)
+  for (int descriptor = 0; descriptor < kStandard; ++descriptor)
     if (!inherited(descriptor)) close(descriptor);
+  if (inheritance.is_kept) keep_own_descriptors();
   for (std::size_t i = 0; i < kRaised.size(); ++i)
     if (inheritance.is_kept) setrlimit(kRaised[i], &inheritance.limits[i]);
-  sigprocmask(SIG_SETMASK, &inheritance.blocked, nullptr);  // none where nothing was kept
+  sigprocmask(SIG_SETMASK, &inheritance.blocked, nullptr);  // none if nothing was kept
 }
 
 void let_go_of_standard_input() noexcept {
@@ -89,6 +117,8 @@ void let_go_of_standard_input() noexcept {
   close(nothing);
 }
 
-bool inherited(int standard_descriptor) noexcept { return inheritance.open[static_cast<std::size_t>(standard_descriptor)]; }
+int inherited_number() noexcept { return inheritance.number; }
+
+bool inherited(int descriptor) noexcept { return inheritance.open[static_cast<std::size_t>(descriptor)]; }
 
 }  // namespace lanescope::session

@@ -6,7 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -20,11 +23,20 @@ namespace {
 
 enum class Step : int { kUser, kRead, kDirectory, kExecute };
 
-// What the waiting process says when it could not become the program.
+// What the waiting process reports if it could not become the program.
 struct Failure {
   Step step;
   int error;
 };
+
+// Variables by which a service manager (systemd) tells the process that it starts its own number: what they say is meant for that process alone. The program
+// is that process without us.
+constexpr std::array<std::string_view, 3> kOwnNumbers{"LISTEN_PID=", "WATCHDOG_PID=", "SYSTEMD_EXEC_PID="};
+
+bool has_our_number(std::string_view entry) {
+  const auto name = std::find_if(kOwnNumbers.begin(), kOwnNumbers.end(), [&](std::string_view each) { return entry.starts_with(each); });
+  return name != kOwnNumbers.end() && inherited_number() != 0 && entry.substr(name->size()) == std::to_string(inherited_number());
+}
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -33,26 +45,51 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
+// The variables of a program.
+class ProgramEnvironment {
+ public:
+  explicit ProgramEnvironment(std::vector<std::string> entries) : entries_(std::move(entries)) {
+    for (std::string& entry : entries_) {
+      if (!has_our_number(entry)) continue;
+      const std::size_t value = entry.find('=') + 1;
+      entry.resize(value + kDigits + 1, '\0');
+      own_numbers_.push_back(entry.data() + value);
+    }
+    pointers_ = pointers(entries_);
+  }
+  // For the process that becomes the program. Safe between fork and exec.
+  char* const* of_this_process() noexcept {
+    for (char* const number : own_numbers_) *std::to_chars(number, number + kDigits, getpid()).ptr = '\0';
+    return pointers_.data();
+  }
+
+ private:
+  static constexpr std::size_t kDigits = 10;
+  std::vector<std::string> entries_;
+  std::vector<char*> own_numbers_;  // in the entries
+  std::vector<char*> pointers_;
+};
+
 bool become_user(const TargetUser& user) { return setgroups(user.groups.size(), user.groups.data()) == 0 && setgid(user.group) == 0 && setuid(user.user) == 0; }
 
 void lead(int descriptor, int to) {
   if (to >= 0 && inherited(descriptor)) dup2(to, descriptor);
 }
 
-// Becomes the program; returns only where that fails. Only calls that are safe between fork and exec, since the host may have threads.
-Failure become(const LaunchPlan& plan, char* const* arguments, char* const* environment) {
+// Becomes the program; returns only on failure. Makes only calls that are safe between fork and exec, because the host may have threads.
+Failure become(const LaunchPlan& plan, char* const* arguments, ProgramEnvironment& environment) {
   give_back_inheritance();
   lead(STDOUT_FILENO, plan.standard_output);
   lead(STDERR_FILENO, plan.standard_error);
   if (plan.user && !become_user(*plan.user)) return {Step::kUser, errno};
   if (plan.user && !plan.must_read.empty() && access(plan.must_read.c_str(), R_OK) != 0) return {Step::kRead, errno};
   if (!plan.working_directory.empty() && chdir(plan.working_directory.c_str()) != 0) return {Step::kDirectory, errno};
-  execvpe(arguments[0], arguments, environment);
+  execvpe(arguments[0], arguments, environment.of_this_process());
   return {Step::kExecute, errno};
 }
 
-// The waiting process.
-[[noreturn]] void wait_and_become(const LaunchPlan& plan, char* const* arguments, char* const* environment, int gate, int report) {
+// Runs in the waiting process.
+[[noreturn]] void wait_and_become(const LaunchPlan& plan, char* const* arguments, ProgramEnvironment& environment, int gate, int report) {
   char go = 0;
   ssize_t got;
   do {
@@ -66,7 +103,7 @@ Failure become(const LaunchPlan& plan, char* const* arguments, char* const* envi
 
 Error no_such_program(const std::string& program) { return {"Can't start " + program + ": there is no such program. Check its name and PATH."}; }
 
-// Empty when it is in no folder of PATH.
+// Empty if it is in no folder of PATH.
 std::filesystem::path find_in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
@@ -78,7 +115,7 @@ std::filesystem::path find_in_path(const std::string& program) {
   return {};
 }
 
-// Why the system did not take a program, and what to do.
+// Why the system refused a program, and what to do.
 Error not_started(const std::string& program, int error) {
   const std::filesystem::path file = program.find('/') != std::string::npos ? std::filesystem::path(program) : find_in_path(program);
   const std::string begin = "Can't start " + program + ": ";
@@ -134,8 +171,8 @@ Result<std::filesystem::path> find_program(const std::string& program, const std
 
 Error become_program(const LaunchPlan& plan) {
   const std::vector<char*> arguments = pointers(plan.command);
-  const std::vector<char*> environment = pointers(plan.environment);
-  return why(become(plan, arguments.data(), environment.data()), plan);
+  ProgramEnvironment environment(plan.environment);
+  return why(become(plan, arguments.data(), environment), plan);
 }
 
 Result<WaitingProcess> WaitingProcess::start(const LaunchPlan& plan) {
@@ -151,13 +188,13 @@ Result<WaitingProcess> WaitingProcess::start(const LaunchPlan& plan) {
   process.plan_ = plan;
 
   const std::vector<char*> arguments = pointers(plan.command);
-  const std::vector<char*> environment = pointers(plan.environment);
+  ProgramEnvironment environment(plan.environment);
   const pid_t pid = fork();
   if (pid < 0) return shortage(errno);
   if (pid == 0) {
-    close(gate[1]);  // its own copy would keep the gate from closing when the host dies
+    close(gate[1]);  // with its own copy, the gate would not close if the host dies
     close(report[0]);
-    wait_and_become(plan, arguments.data(), environment.data(), gate[0], report[1]);
+    wait_and_become(plan, arguments.data(), environment, gate[0], report[1]);
   }
   process.pid_ = pid;
   return process;
@@ -182,7 +219,7 @@ Result<void> WaitingProcess::release() {
     got = read(report_.get(), &failure, sizeof(failure));
   } while (got < 0 && errno == EINTR);
   if (got == static_cast<ssize_t>(sizeof(failure))) return why(failure, plan_);
-  pid_ = 0;  // from here on it is the caller's to wait for
+  pid_ = 0;  // from here on the caller waits for it
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,12 +28,13 @@ namespace lanescope::session {
 namespace {
 
 constexpr std::size_t kMaximumPiece = 16u << 10;
-constexpr std::size_t kCertainWrite = 4096;      // bytes that a pipe or terminal which is ready takes without blocking (PIPE_BUF)
-constexpr std::size_t kBacklogBytes = 4u << 20;  // of copies that the host has not taken yet
-constexpr int kReaderLook = 20;                  // ms, between looks at a distant reader that is waited for
+constexpr std::size_t kCertainWrite = 4096;      // bytes that a pipe or terminal takes without blocking once it is ready (PIPE_BUF)
+constexpr std::size_t kBacklogBytes = 4u << 20;  // limit of copies that the host has not taken yet
+constexpr int kReaderLook = 20;                  // ms, between looks at a distant reader that must be waited for
+constexpr int kMostLives = 100;                  // of a relay: one that is killed more often is to be gone
 
-// What the relay tells the host.
-enum class Kind : std::uint8_t { kBytes, kLoss };
+// What the relay sends to the host. Nothing follows the header of the last two: everything was sent; the relay before this one was killed.
+enum class Kind : std::uint8_t { kBytes, kLoss, kEnd, kSuccession };
 struct Loss {
   std::uint64_t not_stored = 0;  // bytes: the host did not take copies fast enough
   std::uint64_t not_shown = 0;   // bytes: our own output did not take them
@@ -41,17 +43,17 @@ struct Loss {
 struct Piece {
   OutputStream stream;
   Kind kind;
-  std::array<char, kMaximumPiece> bytes;  // of kLoss: a Loss
+  std::array<char, kMaximumPiece> bytes;  // for kLoss: a Loss
 };
 constexpr std::size_t kPieceHeader = offsetof(Piece, bytes);
 
-// Copies that wait for the host. Memory is taken before the fork, since nothing may be allocated after it.
+// Copies that wait for the host. Memory is allocated before the fork, because nothing may be allocated after it.
 class Backlog {
  public:
   explicit Backlog(std::span<char> memory) : memory_(memory) {}
 
   [[nodiscard]] bool empty() const { return begin_ == end_; }
-  // Returns whether there was room.
+  // Returns true if there was room.
   bool put(std::span<const char> message) {
     const auto size = static_cast<std::uint32_t>(message.size());
     if (begin_ > 0 && end_ + sizeof(size) + size > memory_.size()) {
@@ -73,6 +75,7 @@ class Backlog {
     begin_ += sizeof(std::uint32_t) + first().size();
     if (empty()) begin_ = end_ = 0;
   }
+  void clear() { begin_ = end_ = 0; }
 
  private:
   std::span<char> memory_;
@@ -80,18 +83,19 @@ class Backlog {
   std::size_t end_ = 0;
 };
 
-// The relay's process. Only calls that are safe between fork and exec, since the host may have threads.
+// The relay's process, and the one that keeps its pipes. They make only calls that are safe between fork and exec, because the host may have threads.
 //
-// Neither stream waits for the other, and neither for the host: the target's writes block as long as those to our own output would, and no
-// longer.
+// Neither stream waits for the other, and neither for the host: the target's writes block as long as writes to our own output would, and no longer.
+//
+// Lies in memory that each relay shares with the next one.
 class RelayProcess {
  public:
-  // `standard_error`: -1 where it goes to standard output. `reading`: of a distant reader (open_distant_reading()).
+  // `standard_error`: -1 if it goes to standard output. `reading`: of a distant reader (open_distant_reading()).
   RelayProcess(int standard_output, int standard_error, int host, int reading, TargetOutput mode, std::span<char> memory)
       : host_(host), reading_(reading), backlog_(memory) {
     streams_[0].source = standard_output;
     streams_[1].source = standard_error;
-    if (standard_error < 0) close(STDERR_FILENO);  // who reads it waits for one end alone
+    if (standard_error < 0) close(STDERR_FILENO);  // so that its reader waits for the end of one stream only
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       streams_[i].piece.stream = static_cast<OutputStream>(i);
       if (mode != TargetOutput::kShowAndStore || !streams_[i].is_open()) continue;
@@ -101,6 +105,40 @@ class RelayProcess {
       streams_[i].takes_all = is_known && S_ISREG(status.st_mode);
       streams_[i].may_lose_reader = is_known && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
     }
+  }
+
+  // Runs relays, each in a child, until one has ended by itself. Their descriptors are open here, so that no write of the target fails in between.
+  [[noreturn]] void keep() {
+    std::array<KeptEnds, 2> ends{};
+    for (std::size_t i = 0; i < streams_.size(); ++i) ends[i] = {streams_[i].source, streams_[i].destination};
+    for (int life = 0; life < kMostLives; ++life) {
+      int over[2];
+      if (pipe2(over, O_CLOEXEC) != 0) break;
+      const pid_t relay = fork();
+      if (relay == 0) {
+        close(over[0]);
+        over_ = over[1];
+        prctl(PR_SET_NAME, attach::kRelayName);
+        if (life > 0) succeed();
+        run();
+      }
+      close(over[1]);
+      std::uint8_t stream = 0;
+      for (ssize_t got = 0; (got = read(over[0], &stream, sizeof(stream))) > 0 || (got < 0 && errno == EINTR);)
+        if (got > 0 && stream < ends.size()) ends[stream].close_both();
+      close(over[0]);
+      int status = 0;
+      while (relay > 0 && waitpid(relay, &status, 0) < 0 && errno == EINTR) {
+      }
+      if (relay < 0) break;
+      if (WIFEXITED(status)) _exit(0);
+      for (std::size_t i = 0; i < streams_.size(); ++i)
+        if (!streams_[i].is_open()) ends[i].close_both();
+    }
+    over_ = -1;
+    prctl(PR_SET_NAME, attach::kRelayName);
+    succeed();
+    run();
   }
 
   [[noreturn]] void run() {
@@ -124,16 +162,27 @@ class RelayProcess {
       }
       if (waits[4].revents != 0) send_backlog();
     }
+    streams_[0].piece.kind = Kind::kEnd;
+    if (host_ >= 0) send(host_, &streams_[0].piece, kPieceHeader, MSG_NOSIGNAL);
     _exit(0);
   }
 
  private:
+  // Of one stream, in the process that keeps them.
+  struct KeptEnds {
+    int source = -1;
+    int destination = -1;
+    void close_both() {
+      for (int* const end : {&source, &destination})
+        if (*end >= 0) close(std::exchange(*end, -1));
+    }
+  };
   struct Stream {
     int source = -1;
     int destination = -1;          // -1: it is not shown
-    bool takes_all = false;        // at once: a file
+    bool takes_all = false;        // a file takes everything at once
     bool may_lose_reader = false;  // a pipe or socket
-    std::size_t shown_from = 0;    // of the piece's bytes
+    std::size_t shown_from = 0;    // index into the piece
     std::size_t size = 0;
     Loss loss;
     Piece piece;
@@ -148,15 +197,23 @@ class RelayProcess {
            DistantReadingLook(reading_).must_wait(static_cast<std::size_t>(stream.piece.stream), static_cast<std::uint64_t>(file.st_size));
   }
 
+  // What the relay before this one had read goes on from where that was. It may have been killed between a call and its note of it.
+  void succeed() {
+    backlog_.clear();
+    const std::array<std::uint8_t, kPieceHeader> header{0, static_cast<std::uint8_t>(Kind::kSuccession)};
+    tell_host({reinterpret_cast<const char*>(header.data()), header.size()});
+  }
+
   void take(Stream& stream) {
     if (has_distant_reader(stream) && DistantReadingLook(reading_).has_left(static_cast<std::size_t>(stream.piece.stream))) return lose_reader(stream);
     const ssize_t size = read(stream.source, stream.piece.bytes.data(), stream.piece.bytes.size());
     if (size < 0 && errno == EINTR) return;
     if (size <= 0) return end(stream);
+    // What is still to be shown is noted before the host is told, so that a relay that goes on for this one shows it.
     stream.piece.kind = Kind::kBytes;
     stream.size = static_cast<std::size_t>(size);
-    if (!tell_host({reinterpret_cast<const char*>(&stream.piece), kPieceHeader + stream.size})) stream.loss.not_stored += stream.size;
     stream.shown_from = stream.destination >= 0 ? 0 : stream.size;
+    if (!tell_host({reinterpret_cast<const char*>(&stream.piece), kPieceHeader + stream.size})) stream.loss.not_stored += stream.size;
     if (stream.takes_all) show(stream);
   }
 
@@ -168,7 +225,7 @@ class RelayProcess {
       stream.shown_from += static_cast<std::size_t>(written);
     } else if (errno == EPIPE) {
       lose_reader(stream);
-    } else if (errno != EINTR && errno != EAGAIN) {  // a full disk, a terminal that is gone: as without us, the target goes on
+    } else if (errno != EINTR && errno != EAGAIN) {  // a full disk, or a terminal that is gone: as without us, the target continues
       stream.loss.error = errno;
       stream.loss.not_shown += left;
       stream.shown_from = stream.size;
@@ -183,14 +240,17 @@ class RelayProcess {
 
   void end(Stream& stream) {
     if (stream.is_open()) close(std::exchange(stream.source, -1));
-    if (stream.destination >= 0) close(std::exchange(stream.destination, -1));  // who reads it sees the end, too
+    if (stream.destination >= 0) close(std::exchange(stream.destination, -1));  // its reader sees the end, too
+    const auto index = static_cast<std::uint8_t>(&stream - streams_.data());
+    if (over_ >= 0) [[maybe_unused]]
+      const ssize_t ignored = write(over_, &index, sizeof(index));
     if (stream.loss.not_shown == 0 && stream.loss.not_stored == 0) return;
     stream.piece.kind = Kind::kLoss;
     std::memcpy(stream.piece.bytes.data(), &stream.loss, sizeof(stream.loss));
     tell_host({reinterpret_cast<const char*>(&stream.piece), kPieceHeader + sizeof(stream.loss)});
   }
 
-  // Returns whether it will arrive, if the host lives.
+  // Returns true if it will arrive, provided that the host lives.
   bool tell_host(std::span<const char> message) {
     if (host_ < 0) return true;
     if (!backlog_.empty()) return backlog_.put(message);
@@ -201,7 +261,7 @@ class RelayProcess {
     ssize_t sent = 0;
     do sent = send(host_, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
-    if (sent < 0 && errno != EAGAIN && errno != ENOBUFS) host_ = -1;  // it is gone; what the target prints is still shown
+    if (sent < 0 && errno != EAGAIN && errno != ENOBUFS) host_ = -1;  // the host is gone; what the target prints is still shown
     return sent >= 0;
   }
 
@@ -212,6 +272,7 @@ class RelayProcess {
   std::array<Stream, 2> streams_;
   int host_;
   int reading_;
+  int over_ = -1;  // to the process that keeps the pipes, which is told the streams that are over; -1: this is that process
   Backlog backlog_;
 };
 
@@ -230,7 +291,7 @@ void tell_loss(OutputStream stream, const Loss& loss, const OutputRelay::Tell& t
          " are shown, but not in the recording: they came faster than it could store them.");
 }
 
-// Whether our standard output and error are the same open file, pipe or terminal.
+// True if our standard output and error are the same open file, pipe or terminal.
 bool are_one_output() {
   struct stat output {};
   struct stat error {};
@@ -239,7 +300,7 @@ bool are_one_output() {
   constexpr int kCompareFiles = 0;  // KCMP_FILE
   const pid_t own = getpid();
   const long order = syscall(SYS_kcmp, own, own, kCompareFiles, STDOUT_FILENO, STDERR_FILENO);
-  return order == 0 || !S_ISREG(output.st_mode);  // a file that was opened twice has two places at which is written
+  return order == 0 || !S_ISREG(output.st_mode);  // a file that was opened twice has two write positions
 }
 
 }  // namespace
@@ -268,16 +329,16 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
   FileDescriptor to_host(copies[1]);
   const FileDescriptor reading = open_distant_reading();
 
-  void* memory = mmap(nullptr, sizeof(RelayProcess) + kBacklogBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, sizeof(RelayProcess) + kBacklogBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return shortage(errno);
   const bool has_started = start_process_beside([&] {
     ignore_signals();
-    prctl(PR_SET_NAME, attach::kRelayName);
+    prctl(PR_SET_NAME, attach::kPipesName);
     const std::array kept{read_output.get(), are_one ? read_output.get() : read_error.get(), to_host.get(), reading.get()};
     close_descriptors(STDERR_FILENO + 1, kept);
-    close(STDIN_FILENO);  // as who reads our output waits for its end, who writes our input waits for that of its readers
+    close(STDIN_FILENO);  // so that a writer of our input notices the end of its readers, and a reader of our output its end
     const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), kBacklogBytes);
-    (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), reading.get(), mode, backlog))->run();
+    (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), reading.get(), mode, backlog))->keep();
   });
   const int reason = errno;
   munmap(memory, sizeof(RelayProcess) + kBacklogBytes);
@@ -296,7 +357,21 @@ bool OutputRelay::drain(const Take& take, const Tell& tell) {
     const ssize_t size = recv(copies_.get(), &piece, sizeof(piece), MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
-    if (size <= static_cast<ssize_t>(kPieceHeader)) break;
+    if (size < static_cast<ssize_t>(kPieceHeader)) {
+      has_cut_output_ = true;
+      tell(
+          "lanescope-relay, which passes on what the program prints, was ended from outside: what was printed since is lost, and who prints there ends "
+          "(SIGPIPE).");
+      break;
+    }
+    if (piece.kind == Kind::kEnd) break;
+    if (piece.kind == Kind::kSuccession) {
+      has_cut_output_ = true;
+      tell(
+          "lanescope-relay, which passes on what the program prints, was ended from outside, and another one goes on for it: some of what was printed just "
+          "then may be missing, in the recording as well, or there twice.");
+      continue;
+    }
     const OutputStream stream = piece.stream == OutputStream::kStandardError ? OutputStream::kStandardError : OutputStream::kStandardOutput;
     if (piece.kind == Kind::kLoss) {
       const Loss loss = loss_of(piece);

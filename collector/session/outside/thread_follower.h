@@ -1,4 +1,4 @@
-// Brings what a cpu::Recorder sees into the recording: each process under its instance, all of it into the log.
+// Brings what a cpu::Recorder sees into the recording: each process gets its instance, and everything goes into the log.
 #pragma once
 
 #include <chrono>
@@ -13,21 +13,21 @@
 
 namespace lanescope::session {
 
-// What the follower asks of whoever knows the processes of the recording.
+// What the follower needs from the owner of the recording's processes.
 struct ProcessDirectory {
-  std::function<std::uint32_t(const cpu::SeenProcess&)> join;            // its instance
+  std::function<std::uint32_t(const cpu::SeenProcess&)> join;            // returns its instance
   std::function<void(std::uint32_t instance, std::int64_t time)> leave;  // it has ended
   std::function<void(std::uint32_t instance, std::uint32_t thread, const std::string& name)> name_thread;
-  std::function<void(std::uint32_t instance, const proto::Counters&)> settle;  // how complete its part is, for good
+  std::function<void(std::uint32_t instance, const proto::Counters&)> settle;  // final counts of how complete its part is
   std::function<void(const std::string& sentence)> report;
 };
 
 class ThreadFollower final : private cpu::Listener {
  public:
-  // `first`: the instance of the process with which the recording begins.
+  // `first`: the instance of the process with which the recording starts.
   ThreadFollower(std::unique_ptr<cpu::Recorder> recorder, std::uint32_t first, FrameLog& log, ProcessDirectory directory);
 
-  void set_recording(bool recording) { recorder_->set_recording(recording); }
+  void begin_part() { recorder_->begin_part(); }
   void drain() { recorder_->drain(*this); }
   void finish_part() { recorder_->finish_part(*this); }
   // See cpu::Recorder::begin_naming.
@@ -38,7 +38,7 @@ class ThreadFollower final : private cpu::Listener {
   // See cpu::Recorder::python.
   [[nodiscard]] std::shared_ptr<const python::Sampler> python() const { return recorder_->python(); }
 
-  // How complete an instance's part is.
+  // How complete the part of an instance is.
   [[nodiscard]] proto::Counters counters(std::uint32_t instance) const;
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }  // of all instances
 
@@ -58,7 +58,7 @@ class ThreadFollower final : private cpu::Listener {
   FrameLog& log_;
   ProcessDirectory directory_;
   std::map<cpu::ProcessKey, std::uint32_t> instances_;
-  std::map<std::uint32_t, proto::Counters> counters_;  // by instance; of processes that have ended some time ago, they are settled
+  std::map<std::uint32_t, proto::Counters> counters_;  // by instance; settled for processes that ended some time ago
   std::deque<std::uint32_t> forgotten_;                // instances whose counters are not settled yet
   std::uint64_t dropped_ = 0;
 };

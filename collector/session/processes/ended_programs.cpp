@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include "model/file/last_path_part.h"
 
 namespace lanescope::session {
 
@@ -14,7 +15,7 @@ Kinship kinship(const Generation& known, const Generation& reporting) noexcept {
 }
 
 std::string title(pid_t pid, std::string_view executable) {
-  const std::string_view name = executable.empty() ? std::string_view("(ended)") : executable.substr(executable.rfind('/') + 1);
+  const std::string_view name = executable.empty() ? std::string_view("(ended)") : last_path_part(executable);
   return "[" + std::to_string(pid) + "] " + std::string(name);
 }
 

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -32,10 +33,10 @@ using attach::status_value;
 
 std::filesystem::path folder_of(pid_t pid) { return std::filesystem::path("/proc") / std::to_string(pid); }
 
-// What a process's program was started with, in /proc/PID/environ.
+// Limit of the variables in /proc/PID/environ.
 constexpr std::size_t kMostVariables = 1u << 16;
 
-// Of a process that is gone, ours.
+// For a process that is gone, ours.
 uid_t effective_user(pid_t pid) {
   std::istringstream users(status_value(process_text(folder_of(pid) / "status"), "Uid:"));
   uid_t real = 0;
@@ -43,7 +44,7 @@ uid_t effective_user(pid_t pid) {
   return users >> real >> effective ? effective : geteuid();
 }
 
-// Fields of /proc/PID/stat, as proc(5) counts.
+// Numbers of fields in /proc/PID/stat, as in proc(5).
 constexpr std::size_t kParent = 4;
 constexpr std::size_t kStart = 22;
 constexpr std::size_t kExitStatus = 52;
@@ -61,7 +62,7 @@ constexpr unsigned long kPidfdGetInformation = _IOWR(0xff, 11, PidfdInformation)
 
 pid_t parent_of(pid_t pid) { return static_cast<pid_t>(attach::process_stat(folder_of(pid)).number(kParent)); }
 
-// Whether a process with these arguments may come from this command: they are the same, or an interpreter stands in front (#!).
+// True if a process with these arguments may come from this command: they are equal, or an interpreter was put in front (#!).
 bool may_come_from(const std::vector<std::string>& arguments, const std::vector<std::string>& command) {
   if (arguments.size() < command.size()) return false;
   const auto program = arguments.end() - static_cast<std::ptrdiff_t>(command.size());
@@ -133,12 +134,19 @@ pid_t newest_task() {
   return std::atoi(load.c_str() + load.rfind(' ') + 1);
 }
 
+bool may_be_process(pid_t number) {
+  const auto process = static_cast<int>(syscall(SYS_pidfd_open, number, 0));
+  if (process >= 0) close(process);
+  return process >= 0 || (errno != ESRCH && errno != ENOENT && errno != EINVAL);
+}
+
 std::int64_t clock_shift(pid_t pid) {
   const auto space = [](const std::filesystem::path& process, const char* kind) {
     std::error_code failed;
     return std::filesystem::read_symlink(process / "ns" / kind, failed).string();
   };
-  // Of CLOCK_MONOTONIC, against the machine's. The kernel tells what the children of a process get, which is its own unless it has asked for another.
+  // The offset of CLOCK_MONOTONIC from the machine's clock. The kernel shows the offset for the children of a process, which is its own unless it has
+  // requested another.
   const auto offset = [&](const std::filesystem::path& process) -> std::optional<std::int64_t> {
     if (space(process, "time") != space(process, "time_for_children")) return std::nullopt;
     std::istringstream lines(process_text(process / "timens_offsets"));
@@ -164,7 +172,7 @@ std::uint64_t started(pid_t pid) { return attach::process_stat(folder_of(pid)).n
 bool is_there_since(pid_t pid, std::int64_t time) {
   const auto start = static_cast<std::int64_t>(started(pid));
   if (start == 0) return false;
-  timespec since_boot{};  // with the time in which the machine slept, which the other clock leaves out
+  timespec since_boot{};  // includes the time in which the machine slept, which the other clock does not
   clock_gettime(CLOCK_BOOTTIME, &since_boot);
   const std::int64_t slept = since_boot.tv_sec * 1'000'000'000 + since_boot.tv_nsec - monotonic_now();
   const std::int64_t tick = 1'000'000'000 / sysconf(_SC_CLK_TCK);
@@ -185,7 +193,7 @@ bool may_not_read(pid_t pid, const std::filesystem::path& file) {
   if (users.size() != 4 || groups.size() != 4 || users[3] == 0 || users[3] == geteuid()) return false;
   constexpr std::uint64_t kReadsAll = 1u << 1 | 1u << 2;  // CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
   if ((std::strtoull(status_value(status, "CapEff:").c_str(), nullptr, 16) & kReadsAll) != 0) return false;
-  // Whether by the bits (of others: 4 read, 1 pass) of the right class; access lists may say otherwise.
+  // Checks the mode bits (those of others: 4 read, 1 pass) of the right class; access control lists may say otherwise.
   const auto may = [&](const std::filesystem::path& path, mode_t bits) {
     struct stat found {};
     if (stat(path.c_str(), &found) != 0 || getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0) return true;
@@ -209,17 +217,32 @@ bool has_loaded(pid_t pid, const std::filesystem::path& file) {
 }
 
 bool has_no_descriptor_left(pid_t pid) {
-  constexpr rlim_t kMostDescriptors = 65'536;  // that are gone through
+  constexpr rlim_t kMostDescriptors = 65'536;  // limit of the descriptors that are counted
   rlimit limit{};
   const std::filesystem::path descriptors = folder_of(pid) / "fd";
   if (prlimit(pid, RLIMIT_NOFILE, nullptr, &limit) != 0 || limit.rlim_cur == 0 || limit.rlim_cur > kMostDescriptors) return false;
-  struct stat last {};  // the one that is given out when all others are
+  struct stat last {};  // the one that is used when all others are
   if (lstat((descriptors / std::to_string(limit.rlim_cur - 1)).c_str(), &last) != 0) return false;
   std::error_code failed;
-  rlim_t low = 0;  // those that were opened under a higher limit take no place below this one
+  rlim_t low = 0;  // number of descriptors below the limit; others were opened under a higher limit
   for (std::filesystem::directory_iterator each(descriptors, failed); !failed && each != std::filesystem::directory_iterator(); each.increment(failed))
     if (std::strtoull(each->path().filename().c_str(), nullptr, 10) < limit.rlim_cur) ++low;
   return !failed && low == limit.rlim_cur;
+}
+
+bool has_filter_of_its_own(pid_t pid) {
+  struct Filters {
+    bool is_filtered = false;
+    std::string count;  // empty: Linux before 5.9
+  };
+  const auto filters_of = [](const std::string& status) {
+    return Filters{attach::status_value(status, "Seccomp:") == "2", attach::status_value(status, "Seccomp_filters:")};
+  };
+  const std::string status = process_text(folder_of(pid) / "status");
+  if (attach::status_value(status, "VmSize:").empty()) return false;
+  const Filters own = filters_of(process_text("/proc/self/status"));
+  const Filters theirs = filters_of(status);
+  return theirs.is_filtered && (!own.is_filtered || theirs.count != own.count);
 }
 
 bool may_end(pid_t pid, int signal) {
@@ -243,10 +266,20 @@ void wait_for_in_background(pid_t child) noexcept {
   }
 }
 
-bool was_strict(pid_t pid) {
-  const std::string mode = status_value(process_text(folder_of(pid) / "status"), "Seccomp:");
-  return mode == "1" || mode == "3";  // which Linux 5.16 and newer say of who was ended for what it did; filters do that by another signal
+namespace {
+
+// Of an ended process. Linux 5.16 and newer report 3 for one that was ended for a forbidden call, in either mode.
+bool had_seccomp_mode(pid_t pid, std::string_view mode) {
+  const std::string value = status_value(process_text(folder_of(pid) / "status"), "Seccomp:");
+  return value == mode || value == "3";
 }
+
+}  // namespace
+
+// Filters end processes by another signal.
+bool was_strict(pid_t pid) { return had_seccomp_mode(pid, "1"); }
+
+bool was_filtered(pid_t pid) { return had_seccomp_mode(pid, "2"); }
 
 std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd) {
   if (const attach::ProcessStat stat = attach::process_stat(folder_of(pid)); stat.state() == 'Z')

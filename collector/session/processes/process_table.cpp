@@ -8,24 +8,25 @@
 #include <csignal>
 
 #include "clock.h"
+#include "model/file/last_path_part.h"
 #include "processes/agent_obstacle.h"
 #include "processes/job_place.h"
 
 namespace lanescope::session {
 namespace {
 
-// As far as is known: arguments are not, of a process that was seen to call exec and looked at when it had gone on.
+// As far as it is known: the arguments are unknown for a process that called exec and was examined only when it had run on.
 bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
   return same_file(a.executable, b.executable) && (a.arguments.empty() || b.arguments.empty() || a.arguments == b.arguments);
 }
 
-// Programs call themselves as they were called, which may be a link to their file.
+// A program reports the name by which it was called, which may be that of a link to its file.
 bool is_called(const ProcessDescription& known, std::string_view name) {
-  const auto shortened = [](std::string_view path) { return path.substr(path.rfind('/') + 1).substr(0, sizeof(channel::Hello::program) - 1); };
+  const auto shortened = [](std::string_view path) { return last_path_part(path).substr(0, sizeof(channel::Hello::program) - 1); };
   return name.empty() || shortened(known.executable) == name || (!known.arguments.empty() && shortened(known.arguments.front()) == name);
 }
 
-// When an agent reported, which may be a while ago where the recorder was busy: CLOCK_MONOTONIC ns; now where it says what can't be.
+// When an agent reported, which may be a while ago if the recorder was busy: CLOCK_MONOTONIC ns; now if the agent's time is impossible.
 std::int64_t time_of(const channel::Hello& hello, std::int64_t shift) {
   constexpr std::int64_t kLongestWait = 10'000'000'000;  // ns
   const std::int64_t now = monotonic_now();
@@ -33,13 +34,13 @@ std::int64_t time_of(const channel::Hello& hello, std::int64_t shift) {
   return is_sane ? hello.time + shift : now;
 }
 
-// The same, in an order that holds however long ago it was.
+// The start of a Generation, which orders programs independent of how long ago they reported.
 std::int64_t generation_of(const channel::Hello& hello, std::int64_t shift) {
   const std::int64_t begin = hello.begin > 0 && hello.begin <= hello.time ? hello.begin : hello.time;
   return begin > 0 && begin <= monotonic_now() - shift ? begin + shift : monotonic_now();
 }
 
-// When the program began whose agent reports, likewise: that may be long before its first event, at which it does.
+// When the program of the reporting agent started, in the same unit. This may be long before its first event, at which it reports.
 std::int64_t begin_of(const channel::Hello& hello, std::int64_t shift) {
   const std::int64_t reported = time_of(hello, shift);
   const bool is_sane = hello.begin > 0 && hello.begin <= hello.time && reported == hello.time + shift;
@@ -55,7 +56,7 @@ void ProcessTable::share_memory(std::uint64_t free) {
 
 TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {
   const auto observed = std::find_if(observed_.begin(), observed_.end(), [&](const auto& each) { return each.pid() == pid; });
-  // Programs write over their arguments: of a process whose records were read first, they may be others by now.
+  // Programs overwrite their arguments: if the records of a process were read first, its arguments may have changed by now.
   const bool is_known = observed != observed_.end() && (is_path(description.executable) ? same_file(observed->description().executable, description.executable)
                                                                                         : is_called(observed->description(), description.executable));
   AgentIntroduction introduction = agent;
@@ -111,7 +112,7 @@ ProcessTable::Arrival ProcessTable::arrival_of(const Greeting& greeting, int con
   arrival.told = greeting.hello.time + shift;
   arrival.program = program_state(greeting.pid).number;
   arrival.description = describe_process(greeting.pid);
-  // Asked last: what was read before is its own only if it was there until now.
+  // Asked last: what was read before belongs to this process only if it existed until now.
   const std::uint64_t random = attach::address_of_random(greeting.pid);
   arrival.is_another = random != 0 && greeting.hello.random != 0 && random != greeting.hello.random;
   arrival.has_gone = arrival.is_another || has_hung_up(connection);
@@ -125,7 +126,7 @@ ProcessTable::Arrival ProcessTable::arrival_of(const Greeting& greeting, int con
 bool ProcessTable::is_it(const TargetProcess& silent, const Arrival& arrival) const {
   if (arrival.has_gone) return is_called(silent.description(), arrival.description.executable);
   if (!silent.program().is_known() || !arrival.program.is_known()) {
-    // Of the launched one it is not known otherwise that it has become another one of the same file.
+    // For the launched process there is no other way to know that it has become another program with the same file.
     return silent.pid() == launched_pid_ ? same_program(silent.description(), arrival.description)
                                          : same_file(silent.description().executable, arrival.description.executable);
   }
@@ -146,7 +147,7 @@ TargetProcess* ProcessTable::take_in(const Arrival& arrival, const AgentIntroduc
   const pid_t pid = arrival.generation.pid;
   TargetProcess* process = find(pid);
   if (process != nullptr && is_other_process(process->generation(), arrival.generation)) {
-    remove(*process, {});  // it has ended, which we have not come to yet
+    remove(*process, {});  // it has ended, which we have not noticed yet
     process = nullptr;
   }
   if (process == nullptr) {
@@ -165,7 +166,7 @@ TargetProcess* ProcessTable::take_in(const Arrival& arrival, const AgentIntroduc
   return kin == Kinship::kSame && !process->is_connected() ? process : &replace(*process, arrival, introduction);
 }
 
-// The process was killed while this program waited for us, or the one before it.
+// The process was killed while this program, or the one before it, waited for us.
 TargetProcess* ProcessTable::take_in_ended(EndedProgram& last, const Arrival& arrival, const AgentIntroduction& introduction) {
   if (kinship(last.generation, arrival.generation) != Kinship::kLater) return nullptr;
   const TargetProcess::Ending ending{last.kind, last.status, last.end};
@@ -210,7 +211,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
     send_welcome(connection.get(), answer, -1);
     return;
   }
-  if (guard_) (*memory)->guard_by(*guard_);  // before the agent has it: there is no moment in which nobody would see to it
+  if (guard_) (*memory)->guard_by(*guard_);  // before the agent has it, so that the memory is guarded at any time
   (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
   channel::write_line((*memory)->shared().header().clock, clock_);
   (*memory)->shared().header().clock.shift.store(arrival.shift, std::memory_order_relaxed);
@@ -222,9 +223,9 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   process->connect(std::move(*memory), std::move(connection));
 }
 
-// Nothing is where it went within the first call that was to be recorded: nothing came behind it, and that one did not end.
+// Nothing was lost if the program left within the first call that was to be recorded: nothing followed it, and that call did not end.
 void ProcessTable::note_unanswered(const std::string& who, const Arrival& arrival) {
-  constexpr std::int64_t kShortestWait = 900'000'000;  // ns: who has no answer after a second may go on without (agent/channel/handshake.h)
+  constexpr std::int64_t kShortestWait = 900'000'000;  // ns: an agent without an answer after a second may continue without (agent/channel/handshake.h)
   const pid_t pid = arrival.generation.pid;
   const std::int64_t waited = monotonic_now() - arrival.told;
   TargetProcess* const process = find(pid);
@@ -241,7 +242,7 @@ void ProcessTable::note_unanswered(const std::string& who, const Arrival& arriva
 void ProcessTable::note_unfollowed(pid_t pid, const std::string& reason) {
   std::string executable = describe_process(pid).executable;
   TargetProcess* const process = find(pid);
-  if (process != nullptr && process->generation().begin == 0) process->note_unfollowed();        // else that was its program before
+  if (process != nullptr && process->generation().begin == 0) process->note_unfollowed();        // otherwise that was its earlier program
   if (process != nullptr && executable.empty()) executable = process->description().executable;  // it has ended meanwhile
   unfollowed_.add(title(pid, executable), reason);
 }
@@ -256,12 +257,12 @@ void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable)
                                         ", so the agent can't be loaded into it. Its threads can be recorded from outside (-t none).");
 }
 
-void ProcessTable::warn(proto::Component component, const std::string& sentence) {
+void ProcessTable::warn(proto::Component component, const std::string& sentence, proto::ComponentState state) {
   proto::Diagnostic diagnostic;
   diagnostic.set_time(monotonic_now());
   diagnostic.set_severity(proto::SEVERITY_WARNING);
   diagnostic.set_component(component);
-  diagnostic.set_state(proto::STATE_FAILED);
+  diagnostic.set_state(state);
   diagnostic.set_text(sentence);
   log_.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
   report_(sentence);
@@ -302,10 +303,10 @@ void ProcessTable::add_sources(std::vector<pollfd>& sources) const {
   for (const Heirs& heirs : heirs_) sources.push_back({heirs.connection(), POLLIN, 0});
 }
 
-void ProcessTable::set_recording(bool recording) {
-  recording_ = recording;
-  for (const auto& process : live_) process->set_recording(recording);
-  if (threads_) threads_->set_recording(recording);  // takes longer, and a program may wait for nothing but the line before
+void ProcessTable::begin_recording() {
+  recording_ = true;
+  for (const auto& process : live_) process->set_recording(TargetProcess::Recorded::kYes);
+  if (threads_) threads_->begin_part();  // takes longer, and a program may wait for nothing but the line before
 }
 
 void ProcessTable::set_clock(const channel::CounterLine& line) {
@@ -410,7 +411,8 @@ bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetP
   if (!launched_status_) {
     siginfo_t ended{};
     if (waitid(P_PID, static_cast<id_t>(launched_pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid != launched_pid_) return false;
-    launched_was_strict_ = was_strict(launched_pid_);  // nothing says so once it was waited for
+    launched_was_strict_ = was_strict(launched_pid_);  // no longer known once we have waited for it, as is the next one
+    launched_was_filtered_ = was_filtered(launched_pid_);
     int status = 0;
     if (waitpid(launched_pid_, &status, WNOHANG) != launched_pid_) return false;
     launched_status_ = to_exit_status(status);
@@ -451,11 +453,29 @@ void ProcessTable::detach_all() {
   heirs_.clear();
 }
 
-// The agent comes with the first call of NVTX or CUDA where it is not loaded with the program.
+// Somebody may have sent the signal.
+bool ProcessTable::was_ended_by_filter(const TargetProcess& process, int signal) const {
+  return signal == SIGSYS && (process.pid() != launched_pid_ || launched_was_filtered_);
+}
+
+// The agent comes with the first call of NVTX or CUDA if it is not loaded with the program.
 void ProcessTable::note_killed_by_seccomp(const TargetProcess& process, int signal) {
-  const bool comes_late = (settings_.trace_nvtx || settings_.trace_cuda) && !settings_.trace_os_runtime && !settings_.trace_python_lock;
+  const bool comes_with_program = settings_.trace_os_runtime || settings_.trace_python_lock;
+  const bool comes = settings_.trace_nvtx || settings_.trace_cuda || comes_with_program;
   const bool was_strict = signal == SIGKILL && process.pid() == launched_pid_ && launched_was_strict_;
-  if (!comes_late || process.is_connected() || !(signal == SIGSYS || was_strict)) return;
+  const bool was_filtered = was_ended_by_filter(process, signal);
+  if (was_filtered && !comes)
+    return warn(proto::COMPONENT_SESSION,
+                process.title() + ": its seccomp filter had the kernel end it (SIGSYS) for a system call of its own: nothing of the recorder's was in it.",
+                proto::STATE_RECORDING);
+  if (was_filtered && (process.is_connected() || comes_with_program))
+    return warn(proto::COMPONENT_SESSION,
+                process.title() +
+                    ": its seccomp filter had the kernel end it (SIGSYS) for a system call, of its own or of the recorder's agent in it. If it "
+                    "does not end so alone, record it from outside (-t none).",
+                proto::STATE_RECORDING);
+  if (!comes || comes_with_program || process.is_connected() || !(was_filtered || was_strict)) return;
+  if (strays_) strays_->note_joined(process.pid());
   unfollowed_.add(process.title(),
                   was_strict ? "it had left itself no system calls but read and write (seccomp's strict mode), and the kernel ended it for another one "
                                "(SIGKILL), perhaps for loading the agent. If it does not end so alone, record it with -t osrt as well, by which the agent is "
@@ -466,10 +486,10 @@ void ProcessTable::note_killed_by_seccomp(const TargetProcess& process, int sign
 
 void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::Ending> known) {
   if (known) note_killed_by_seccomp(process, known->status.signal);
-  process.set_recording(false);
+  process.set_recording(TargetProcess::Recorded::kNo);
   const TargetProcess::CaptureCounts captures = process.captures();
   captures_of_ended_.begins += captures.begins;
-  captures_of_ended_.ends += captures.begins;  // what it had not ended, its own end did
+  captures_of_ended_.ends += captures.begins;  // its own end ended the captures that it had not ended
   process.listen(unfollowed_);
   if (process.pid() == attached_pid_ && process.is_unfollowed()) attached_process_ = AttachedProcess::kUnfollowed;
   process.finish(known);
@@ -487,11 +507,11 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
 
 void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t pid) {
   if (threads_) log_.forget(proto::SOURCE_CPU);
-  for (ObservedProcess& process : observed_) process.write_end({}, monotonic_now());  // as one of which nothing more is known
+  for (ObservedProcess& process : observed_) process.write_end({}, monotonic_now());  // as a process about which nothing more is known
   observed_.clear();
   seen_instances_.clear();
   threads_.reset();
-  if (strays_ && attached_pid_ != 0) strays_->expect_threads(recorder != nullptr);
+  if (strays_ && attached_pid_ != 0) strays_->expect_threads(recorder ? StrayProcesses::Threads::kSeen : StrayProcesses::Threads::kUnseen);
   if (!recorder) return;
   const std::uint32_t first = find(pid)->instance();
   seen_instances_.insert(first);
@@ -546,7 +566,7 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   return instance;
 }
 
-// What is seen comes up to half a second later than what agents say: this program's agent may have reported since, and its process may have ended.
+// What is seen comes up to half a second later than the agents' reports: this program's agent may have reported since, and its process may have ended.
 std::optional<std::uint32_t> ProcessTable::find_seen(const cpu::SeenProcess& seen) {
   const auto found = [&](std::uint32_t instance, bool is_late_start) {
     if (is_late_start) write_late_start(instance, seen);
@@ -597,7 +617,7 @@ void ProcessTable::write_end_between(std::uint32_t instance, std::int64_t time) 
 
 std::uint32_t ProcessTable::join_unknown(const cpu::SeenProcess& seen) {
   const bool has_begun_now = seen.forked && !seen.executed;
-  if (has_begun_now) {  // another one had this number
+  if (has_begun_now) {  // another process had this number
     ended_programs_.forget(seen.pid);
     seen_between_.erase(seen.pid);
   }
@@ -608,11 +628,11 @@ std::uint32_t ProcessTable::join_unknown(const cpu::SeenProcess& seen) {
   ++joined_;
   const bool is_ours = seen.membership != cpu::Membership::kOutside;
   cpu::SeenProcess program = seen;
-  if (before != nullptr) program.start = seen.program_start;  // its time before that is known already
+  if (before != nullptr) program.start = seen.program_start;  // the process's time before that is known already
   observed_.emplace_back(joined_, program, is_ours ? place(joined_, seen.pid) : proto::JobPlace(), log_);
   if (is_ours) note_agent_obstacle(seen.pid, seen.executable);
   if (before != nullptr && before->kind != proto::PROCESS_END_REPLACED) {
-    endings_[joined_] = {before->kind, before->status};  // how the process ended is how this program did
+    endings_[joined_] = {before->kind, before->status};  // this program ended as its process did
     write_replaced(*before, seen.program_start);
   }
   seen_instances_.insert(joined_);
@@ -622,7 +642,7 @@ std::uint32_t ProcessTable::join_unknown(const cpu::SeenProcess& seen) {
 void ProcessTable::write_late_start(std::uint32_t instance, const cpu::SeenProcess& seen) {
   log_.write({proto::FRAME_PROCESS_START, instance}, start_of(seen));
   const auto ended = ended_.find(instance);
-  if (ended != ended_.end()) ended->second.name = seen.executable.substr(seen.executable.rfind('/') + 1);
+  if (ended != ended_.end()) ended->second.name = last_path_part(seen.executable);
 }
 
 void ProcessTable::leave_seen(std::uint32_t instance, std::int64_t time) {

@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::int64_t kStrangersTime = 1'000'000'000;  // ns
 constexpr std::ptrdiff_t kMostStrangers = 64;
-constexpr int kMostAtOnce = 256;  // visitors, as many as may wait at a socket of ours: others have their turn after that
+constexpr int kMostVisitors = 256;  // limit of visitors for one round, equal to the backlog of our socket; others have their turn after that
 
 }  // namespace
 
 void Reception::let_in(std::vector<Guest>& guests) {
-  for (int visitors = 0; visitors < kMostAtOnce && socket_; ++visitors) {
+  for (int visitors = 0; visitors < kMostVisitors && socket_; ++visitors) {
     std::optional<ControlSocket::Visitor> visitor = socket_->accept();
     if (!visitor) return;
     if (visitor->connection.valid())

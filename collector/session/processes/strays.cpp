@@ -12,18 +12,19 @@
 #include "clock.h"
 #include "collector/attach/process_list.h"
 #include "collector/attach/process_text.h"
+#include "model/file/last_path_part.h"
 #include "processes/proc.h"
 
 namespace lanescope::session {
 namespace {
 
-constexpr std::int64_t kShortestInterval = 10'000'000;    // ns between looks at any
-constexpr std::int64_t kFirstInterval = 20'000'000;       // ns between looks at one
+constexpr std::int64_t kShortestInterval = 10'000'000;    // ns between two looks
+constexpr std::int64_t kFirstInterval = 20'000'000;       // ns between the first looks at one process
 constexpr std::int64_t kLongestInterval = 1'000'000'000;  // ns
-constexpr pid_t kMostNumbers = 512;                       // that are gone through one by one, in place of all processes
+constexpr pid_t kMostNumbers = 4096;                      // new numbers that are checked one by one, instead of all processes
 constexpr std::size_t kMostMembers = 4096;
-constexpr std::size_t kMostLooks = 128;  // at once
-constexpr int kMostUndecided = 10;       // looks at one whose program is not known
+constexpr std::size_t kMostLooks = 128;  // in one look
+constexpr int kMostUndecided = 10;       // looks at a process whose program is not known
 
 constexpr std::string_view kBecomesAnother =
     "it became this program (exec) while it was recorded by lanescope attach, which follows the programs that ran, and forked children of theirs. Attach to "
@@ -38,13 +39,17 @@ constexpr std::string_view kHadNoDescriptor =
     "it was seen without a file descriptor left, with which no agent can be loaded, and none came: of its NVTX and CUDA calls nothing is recorded. Allow it "
     "more (ulimit -n), or record with -t osrt as well, by which the agent is there before.";
 
-// The first process of its namespace, as that of a container is: orphans of all others in there become its children.
+constexpr std::string_view kHadFilter =
+    "it has a seccomp filter of its own, and no agent came: where it makes NVTX or CUDA calls behind that filter, nothing is recorded of them. Record with -t "
+    "osrt as well, by which the agent is there before.";
+
+// The first process of its namespace, for example that of a container: all orphans in the namespace become its children.
 bool is_first_of_its_namespace(pid_t pid) {
   const std::string numbers = attach::status_value(attach::process_text("/proc/" + std::to_string(pid) + "/status"), "NSpid:");
   return numbers.empty() ? pid == 1 : numbers.substr(numbers.find_last_of(" \t") + 1) == "1";
 }
 
-// Of a process whose first thread has ended: that one looks like an ended process until all have.
+// For a process whose first thread has ended: it looks like an ended process until all threads have ended.
 bool others_run(pid_t pid) {
   std::error_code failed;
   for (std::filesystem::directory_iterator task("/proc/" + std::to_string(pid) + "/task", failed); !failed && task != std::filesystem::directory_iterator();
@@ -60,11 +65,11 @@ bool runs_this_program(pid_t pid) {
   return std::filesystem::equivalent("/proc/" + std::to_string(pid) + "/exe", "/proc/self/exe", failed) && !failed;
 }
 
-// Its beginning, where it is longer than a sentence has room for.
+// The start of the value, if it is too long for a sentence.
 std::string beginning_of(const std::string& value) {
-  constexpr std::size_t kMostBytes = 100;
-  if (value.size() <= kMostBytes) return value;
-  std::size_t end = kMostBytes;
+  constexpr std::size_t kShown = 100;  // bytes
+  if (value.size() <= kShown) return value;
+  std::size_t end = kShown;
   while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0) == 0x80) --end;  // within a character
   return value.substr(0, end) + "...";
 }
@@ -105,7 +110,7 @@ std::vector<StrayProcesses::Stray> StrayProcesses::look(const std::function<bool
       Stray stray{entry->first, {}, {}};
       const Finding finding = look_at(entry->first, member, stray, is_joined);
       const auto agentless = finding == Finding::kGone ? agentless_.extract(entry->first) : decltype(agentless_)::node_type();
-      if (!agentless.empty()) strays.push_back({agentless.key(), agentless.mapped(), std::string(kHadNoDescriptor), UnfollowedProcesses::Missing::kPart});
+      if (!agentless.empty()) strays.push_back(std::move(agentless.mapped()));
       if (finding == Finding::kStray) strays.push_back(std::move(stray));
       if (finding == Finding::kRecorder) others_.insert(entry->first);
       if (finding == Finding::kGone || finding == Finding::kRecorder) family_.erase(entry);
@@ -117,7 +122,7 @@ std::vector<StrayProcesses::Stray> StrayProcesses::look(const std::function<bool
 
 std::vector<StrayProcesses::Stray> StrayProcesses::take_agentless() {
   std::vector<Stray> strays;
-  for (const auto& [pid, who] : std::exchange(agentless_, {})) strays.push_back({pid, who, std::string(kHadNoDescriptor), UnfollowedProcesses::Missing::kPart});
+  for (auto& [pid, stray] : std::exchange(agentless_, {})) strays.push_back(std::move(stray));
   return strays;
 }
 
@@ -151,7 +156,7 @@ std::optional<StrayProcesses::Stray> StrayProcesses::see(const cpu::SeenProcess&
     others_.insert(seen.pid);
   else if (seen.forked)
     others_.erase(seen.pid);  // another process that had this number has ended
-  const std::string of_file = seen.executable.substr(seen.executable.rfind('/') + 1);
+  const std::string of_file(last_path_part(seen.executable));
   if (others_.contains(seen.pid)) {
     family_.erase(seen.pid);
     if (seen.executed || comes_of_recorder(seen.pid)) return std::nullopt;
@@ -177,7 +182,8 @@ void StrayProcesses::find_children() {
   const pid_t before = std::exchange(newest_, newest);
   if (newest == before || are_threads_seen_) return;
   if (before != 0 && newest > before && newest - before <= kMostNumbers) {
-    for (pid_t number = before + 1; number <= newest; ++number) take_on(number);
+    for (pid_t number = before + 1; number <= newest; ++number)
+      if (may_be_process(number)) take_on(number);  // programs make far more threads than processes
     return;
   }
   for (const pid_t pid : attach::process_numbers()) take_on(pid);
@@ -188,8 +194,8 @@ void StrayProcesses::take_on(pid_t pid) {
   if (const auto parent = family_.find(parent_of_process(pid)); parent != family_.end()) {
     if (parent->first == attached_ && may_be_inherited(pid)) {
       const ProgramState program = program_state(pid);
-      if (!program.runs) return static_cast<void>(undecided_.erase(pid));  // as one that has ended before it was looked at
-      // Within exec, and at its end, it has none for a moment.
+      if (!program.runs) return static_cast<void>(undecided_.erase(pid));  // treated as a process that ended before it was examined
+      // Within exec, and at its end, a process has no number for a moment.
       if (!program.number.is_known() && undecided_.size() < kMostMembers && undecided_[pid]++ < kMostUndecided) return;
       undecided_.erase(pid);
       if (!program.number.is_same(parent->second.known_program)) {
@@ -198,13 +204,13 @@ void StrayProcesses::take_on(pid_t pid) {
       }
     }
     Member child;
-    child.known_program = parent->second.known_program;  // it is the same until it calls exec
+    child.known_program = parent->second.known_program;  // the same until it calls exec
     child.is_cut_off = parent->second.is_cut_off;
     family_.emplace(pid, child);
   }
 }
 
-// Who begins a session of its own leads it; what else is in another one began in that. Of one that has ended it is not known.
+// A process that starts a session leads it; other processes in a session started in it. For an ended process the session is not known.
 bool StrayProcesses::may_be_inherited(pid_t pid) const {
   if (takes_all_orphans_) return true;
   const pid_t session = getsid(pid), of_attached = getsid(attached_);
@@ -215,8 +221,7 @@ bool StrayProcesses::may_be_inherited(pid_t pid) const {
 StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) {
   const ProgramState program = program_state(pid);
   if (!program.runs) return others_run(pid) ? Finding::kNothing : Finding::kGone;
-  if (comes_with_a_call() && !is_joined(pid) && has_no_descriptor_left(pid) && !has_loaded(pid, way_->agent))
-    agentless_.emplace(pid, "[" + std::to_string(pid) + "] " + program.name);
+  if (comes_with_a_call() && !is_joined(pid)) note_agentless(pid, program);
   if (program.number.is_known() && program.number.is_same(member.known_program)) {
     // It may have changed its root folder or its user since.
     std::string reason = way_ && !member.is_cut_off && !is_joined(pid) ? boundary_of(pid) : std::string();
@@ -239,10 +244,10 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   }
   const bool is_the_same = has_begun && program.number.is_known() && program_state(pid).number.is_same(number);
   if (!std::exchange(member.suspect, number).is_same(number) && !is_the_same) {
-    member.next_look = 0;  // at the next look: it may have become another program while it was looked at
+    member.next_look = 0;  // examined again at the next look: it may have become another program meanwhile
     return Finding::kNothing;
   }
-  if (is_joined(pid)) return Finding::kNothing;  // not known yet
+  if (is_joined(pid)) return Finding::kNothing;  // the new program is not known yet
   if (std::exchange(member.known_program, number).is_same(number)) return Finding::kNothing;
   if (!way_ && told_unseen_.size() < kMostMembers) ++told_unseen_[pid];
   stray.who = "[" + std::to_string(pid) + "] " + program.name;
@@ -252,7 +257,16 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   return Finding::kStray;
 }
 
-// A recorder may have started it before it was looked at itself.
+// Loaded files are read before the state that shows that the process still has its memory.
+void StrayProcesses::note_agentless(pid_t pid, const ProgramState& program) {
+  const bool has_none = has_no_descriptor_left(pid);
+  if (agentless_.contains(pid) || (!has_none && !has_filter_of_its_own(pid)) || has_loaded(pid, way_->agent)) return;
+  if (!has_none && !has_filter_of_its_own(pid)) return;
+  agentless_.emplace(pid, Stray{pid, "[" + std::to_string(pid) + "] " + program.name, std::string(has_none ? kHadNoDescriptor : kHadFilter),
+                                UnfollowedProcesses::Missing::kPart});
+}
+
+// A recorder may have started the process before the recorder itself was examined.
 bool StrayProcesses::is_of_recorder(pid_t pid) const {
   return is_any_ancestor(pid, [this](pid_t each) { return others_.contains(each) || runs_this_program(each); });
 }
@@ -266,7 +280,7 @@ bool StrayProcesses::is_any_ancestor(pid_t pid, const std::function<bool(pid_t)>
   return false;
 }
 
-// Which of the agent's variables is not as we set it.
+// Names the agent's variable whose value is not ours.
 std::string StrayProcesses::changed_variable(const std::map<std::string, std::string>& variables) const {
   for (const AgentVariable& each : way_->comes_by) {
     const auto found = variables.find(std::string(each.name));
@@ -288,13 +302,13 @@ bool StrayProcesses::is_recorded_by_another(const std::map<std::string, std::str
 std::string StrayProcesses::boundary_of(pid_t pid) const {
   const std::string agent = way_->agent.string();
   const bool is_missing = is_missing_for(pid, way_->agent);
-  if ((!is_missing && !may_not_read(pid, way_->agent)) || has_loaded(pid, way_->agent)) return {};  // one that is there already stays
+  if ((!is_missing && !may_not_read(pid, way_->agent)) || has_loaded(pid, way_->agent)) return {};  // an agent that is there already stays
   if (is_missing) return "it lies in another root folder (chroot), where the agent's file " + agent + " is not to be found. Put it there, or attach to it.";
   return "its user may not read the agent's file " + agent + ". Install Lanescope where all users may read it.";
 }
 
 StrayProcesses::Obstacle StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {
-  const bool is_ready = program.number.is_known();  // before, a new program has no environment yet
+  const bool is_ready = program.number.is_known();  // a new program has no environment before that
   if (!way_ && !is_ready && !is_of_another_user(pid)) return {};
   if (!way_) return {std::string(kBecomesAnother)};
   const StartVariables variables = environments_->of(pid);

@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "collector/channel/agent_bell.h"
+#include "model/file/last_path_part.h"
 
 namespace lanescope::session {
 namespace {
@@ -22,8 +23,6 @@ using channel::AgentPhase;
 using channel::AgentStatus;
 using channel::Record;
 using channel::RecordType;
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::uint32_t relaxed(const std::atomic<std::uint32_t>& word) { return word.load(std::memory_order_relaxed); }
 std::uint64_t relaxed(const std::atomic<std::uint64_t>& word) { return word.load(std::memory_order_relaxed); }
@@ -128,17 +127,17 @@ void TargetProcess::set_clock(const channel::CounterLine& line) {
   if (memory_) channel::write_line(memory_->shared().header().clock, line);
 }
 
-void TargetProcess::set_recording(bool recording) {
+void TargetProcess::set_recording(Recorded recorded) {
   if (!memory_) return;
   channel::SharedHeader& header = memory_->shared().header();
-  header.settings.recording.store(recording ? 1 : 0, std::memory_order_release);
+  header.settings.recording.store(recorded == Recorded::kYes ? 1 : 0, std::memory_order_release);
   channel::ring_agent(header);
 }
 
 void TargetProcess::request_stop(std::int64_t time) {
   part_end_ = std::max(time, start_);
   if (!memory_) return;
-  set_recording(false);
+  set_recording(Recorded::kNo);
   channel::SharedHeader& header = memory_->shared().header();
   stop_request_ = header.settings.stop_requests.fetch_add(1, std::memory_order_acq_rel) + 1;
   channel::ring_agent(header);
@@ -190,7 +189,7 @@ void TargetProcess::await(const CaptureRange& range) {
 void TargetProcess::begin_part() {
   if (!memory_) return;
   drain();
-  encoder_.flush();  // belongs to nobody
+  encoder_.flush();  // belongs to no file
   events_by_kind_.clear();
   session_before_ = session_counters();
   agent_before_ = agent_counters();
@@ -198,7 +197,7 @@ void TargetProcess::begin_part() {
 
 void TargetProcess::end_part() {
   drain();
-  // Of what is open, too, which is told by that from ranges whose ends were lost.
+  // The time at which open ranges end, too; it distinguishes them from ranges whose ends were lost.
   const std::int64_t end = part_end_ != 0 ? std::exchange(part_end_, 0) : monotonic_now();
   assembler_.finish(end);
   flush_chunks();
@@ -270,7 +269,7 @@ void TargetProcess::describe_file_accesses() {
   log_.write(tag(proto::FRAME_RESOURCES), resources);
 }
 
-// Its agent has found no room for the memory, which it can say there alone.
+// Reports that the agent has found no room for the memory, which it can say only there.
 void TargetProcess::tell_absence(UnfollowedProcesses& unfollowed) {
   if (!memory_ || is_unfollowed_) return;
   if (static_cast<AgentPhase>(relaxed(memory_->shared().header().status.phase)) != AgentPhase::kNoRoom) return;
@@ -317,15 +316,16 @@ void TargetProcess::drain_thread(std::size_t index, std::uint32_t owner, std::si
   note_thread(owner);
   const bool closed = channel::is_closed(ring);
   const auto take = [this](const Record& record, std::string_view text) {
+    if (part_end_ != 0 && record.time > part_end_) return;  // made before the program saw that recording had ended
     if (record.type == RecordType::kFileAccess) describe_file_accesses();
     record.type == RecordType::kCallChain ? take_backtrace(record, text) : assembler_.add(record, text);
   };
   std::size_t bytes = 0;
-  std::uint32_t writer = owner;  // a ring goes from thread to thread
+  std::uint32_t writer = owner;  // a ring is passed from thread to thread
   consumer->read(
       [&](const Record& record, std::string_view text) {
         bytes += record.size;
-        if (record.thread != writer) note_thread(writer = record.thread);
+        if (record.thread != writer) pass_ring(std::exchange(writer, record.thread), record.thread);
         if (!own_numbers_) return take(record, text);
         Record numbered = record;
         numbered.thread = our_number(record.thread);
@@ -335,8 +335,15 @@ void TargetProcess::drain_thread(std::size_t index, std::uint32_t owner, std::si
   drained.bytes += bytes;
   drained.has_more = drained.has_more || bytes >= most;
   if (!closed || !consumer->empty()) return;
+  encoder_.flush_thread(our_number(writer));
   consumer->release();
   channel::free_thread_ring(ring);
+}
+
+// A ring is passed on when its thread has ended.
+void TargetProcess::pass_ring(std::uint32_t from, std::uint32_t to) {
+  encoder_.flush_thread(our_number(from));
+  note_thread(to);
 }
 
 bool TargetProcess::is_read_out() {
@@ -363,10 +370,10 @@ void TargetProcess::give_memory_back() {
 }
 
 void TargetProcess::note_thread(std::uint32_t thread) {
-  constexpr std::size_t kMostKnown = 65'536;  // also of threads that have ended
+  constexpr std::size_t kMostKnown = 65'536;  // including threads that have ended
   if (known_threads_.size() > kMostKnown) known_threads_.clear();
   if (!known_threads_.insert(thread).second) return;
-  new_threads_.push_back(our_number(thread));  // as long as it is there
+  new_threads_.push_back(our_number(thread));  // while the thread exists
 }
 
 std::uint32_t TargetProcess::our_number(std::uint32_t thread) {
@@ -474,14 +481,14 @@ void TargetProcess::add_last_words(proto::ProcessEnd& end) {
   const bool lives_on = end.kind() == proto::PROCESS_END_DETACHED;
   const bool handed_over = static_cast<AgentPhase>(relaxed(status.phase)) == AgentPhase::kDone;
   if (!lives_on && !handed_over) end.set_unreturned_buffers(static_cast<std::uint32_t>(relaxed(status.unread_buffers)));
-  // It may have lived on after a signal of another kind.
+  // It may have survived a signal of another kind.
   const std::uint32_t signal = status.crash_signal.load(std::memory_order_acquire);
   if (end.kind() != proto::PROCESS_END_SIGNALED || signal == 0 || static_cast<int>(signal) != end.signal()) return;
   end.set_crash_thread(our_number(relaxed(status.crash_thread)));
   end.set_crash_address(relaxed(status.crash_address));
 }
 
-// CUPTI begins with the driver's lock.
+// CUPTI starts with the driver's lock held.
 void TargetProcess::tell_late_begin() {
   if (!memory_ || static_cast<AgentPhase>(relaxed(memory_->shared().header().status.phase)) != AgentPhase::kBeginning) return;
   proto::Diagnostic diagnostic;
@@ -513,7 +520,7 @@ void TargetProcess::finish(std::optional<Ending> known) {
   write_counters();
   write_end(ending, end);
   final_completeness_ = completeness();
-  if (memory_) memory_->keep_header();  // it may run on, or have forked children that have it, too
+  if (memory_) memory_->keep_header();  // it may run on, or have forked children that share it
   if (memory_ && connection_.valid()) heirs_.emplace(title(), std::move(memory_), std::move(connection_), lost_children_);
   memory_.reset();
 }
@@ -522,7 +529,7 @@ std::optional<Heirs> TargetProcess::take_heirs() { return std::exchange(heirs_, 
 
 ProcessCompleteness TargetProcess::completeness() const {
   if (final_completeness_) return *final_completeness_;
-  ProcessCompleteness result{instance_, pid_, last_part(description_.executable)};
+  ProcessCompleteness result{instance_, pid_, std::string(last_path_part(description_.executable))};
   result.unreturned_buffers = unreturned_buffers_;
   if (!memory_) return result;
   for (const proto::Counters& counters : {session_counters(), agent_counters()}) {

@@ -1,6 +1,6 @@
 // One process of a recording, from its start to its end: what it is, what it writes to shared memory, and how complete that is.
 //
-// A process that never loads the agent has no memory; it still has a beginning and an end.
+// A process that never loads the agent has no memory; it still has a start and an end.
 #pragma once
 
 #include <sys/types.h>
@@ -35,25 +35,25 @@
 
 namespace lanescope::session {
 
-// What an agent is told to be, for ProcessStart.
+// Facts about an agent, for ProcessStart.
 struct AgentIntroduction {
   std::string version;
   bool forked = false;
   std::int64_t since = 0;  // CLOCK_MONOTONIC ns at which the process was first seen; 0: now
   std::int64_t begin = 0;  // Generation::begin
-  ProgramNumber program;   // that it runs; not known: nobody could say
-  bool has_gone = false;   // what /proc says of its number is of another program, or nothing
+  ProgramNumber program;   // that it runs; not known: it could not be found out
+  bool has_gone = false;   // what /proc says under its number is about another program, or nothing
   proto::JobPlace place;
 };
 
 struct Drained {
   std::size_t bytes = 0;
-  bool has_more = false;  // there was more than was to be taken
+  bool has_more = false;  // there was more than the limit
 };
 
 class TargetProcess {
  public:
-  using Report = std::function<void(const std::string& sentence)>;  // what the user should know
+  using Report = std::function<void(const std::string& sentence)>;  // for messages to the user
 
   // Writes ProcessStart. `room` must outlive *this.
   TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent, FrameLog& log, CodeNaming& naming,
@@ -62,7 +62,7 @@ class TargetProcess {
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;
 
-  // Has names looked up of the code in its backtraces that has come up since the last time. Does not wait.
+  // Starts looking up names of the code that appeared in its backtraces since the last call. Does not wait.
   void begin_naming();
 
   // From here on records arrive: the agent has `memory`, and holds the other end of `connection`.
@@ -72,67 +72,69 @@ class TargetProcess {
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   [[nodiscard]] bool is_connected() const noexcept { return memory_ != nullptr; }
   [[nodiscard]] const Generation& generation() const noexcept { return generation_; }
-  // Which program it runs, by what the kernel says of it; not known where it may have been another one by the time that this was asked.
+  // The program that it runs, from the kernel. Not known if it may have become another one by the time of the question.
   [[nodiscard]] const ProgramNumber& program() const noexcept { return program_; }
   void set_program(const ProgramNumber& program) noexcept { program_ = program; }
-  // Its agent has made itself known, for the first time: `begin` as of Generation.
+  // Notes that its agent has reported for the first time. `begin` as in Generation.
   void note_report(std::int64_t begin) noexcept;
-  // When that was: CLOCK_MONOTONIC ns; 0: it has not.
+  // When that happened: CLOCK_MONOTONIC ns; 0: it has not.
   [[nodiscard]] std::int64_t reported() const noexcept { return reported_; }
   [[nodiscard]] std::int64_t start() const noexcept { return start_; }  // CLOCK_MONOTONIC ns
   [[nodiscard]] std::string title() const;                              // "[4711] python"
   [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
   void set_description(ProcessDescription description) { description_ = std::move(description); }
-  [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }            // -1 where the kernel has none
-  [[nodiscard]] int connection() const noexcept { return connection_.get(); }  // -1 once the agent hung up
-  // Takes note of what the agent says over the connection beyond its greeting, and of its end. Does not block.
+  [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }            // -1 if the kernel has none
+  [[nodiscard]] int connection() const noexcept { return connection_.get(); }  // -1 once the agent closed it
+  // Handles what the agent says over the connection after its greeting, and the connection's end. Does not block.
   void listen(UnfollowedProcesses& unfollowed);
-  // From here on, word that its children leave is not taken: nobody listens any more, so that they can't but be lost, and nothing is lost with them.
+  // From here on, word that its children leave is ignored: nobody listens any more, so that they are necessarily lost, and nothing is lost with them.
   void hear_no_more_of_children() noexcept { lost_children_ = std::numeric_limits<std::uint32_t>::max(); }
-  // Its agent can't take part; that was told.
+  // Notes that its agent can't take part, and that this was reported.
   void note_unfollowed() noexcept { is_unfollowed_ = true; }
   [[nodiscard]] bool is_unfollowed() const noexcept { return is_unfollowed_; }
-  // Whether it ended. O(1); asks the kernel.
+  // True if it has ended. O(1); asks the kernel.
   [[nodiscard]] bool is_gone() const;
 
-  void set_recording(bool recording);
+  enum class Recorded { kYes, kNo };
+  void set_recording(Recorded recorded);
   void set_clock(const channel::CounterLine& line);  // for its records of NVTX
-  // What is recorded ends here, at this time (CLOCK_MONOTONIC ns), however long it takes to write it. Asks the agent to hand everything over; is_answered()
-  // once it has, or has nothing beyond what is in memory.
+  // What is recorded ends at this time (CLOCK_MONOTONIC ns), which may be past, however long it takes to write it: ranges are cut there, and later records of
+  // threads are left out. Asks the agent to hand over everything. is_answered() is true once it has, or if it has nothing beyond what is in memory.
   void request_stop(std::int64_t time);
   [[nodiscard]] bool is_answered() const;
-  // The same for what there is now, and recording goes on; has_handed_over() once it has.
+  // As request_stop(), for what there is now; recording continues. has_handed_over() is true once it has.
   void request_handover();
   [[nodiscard]] bool has_handed_over() const;
 
-  // Captures that the target has begun and ended itself (CaptureTrigger), so far.
+  // Captures that the target itself has started and ended (CaptureTrigger), so far.
   struct CaptureCounts {
     std::uint32_t begins = 0;
     std::uint32_t ends = 0;
   };
   [[nodiscard]] CaptureCounts captures() const;
-  // Lets the target go on that waits for the answer to its begins.
+  // Lets a target continue that waits for the answer to the captures that it started.
   void answer_captures();
-  // It is to begin no more captures.
+  // Keeps it from starting further captures.
   void take_trigger_away();
-  // It begins and ends captures so, from now on. Requires: it does in no other way.
+  // Makes it start and end captures by this range from now on. Requires: it does not do so by another one already.
   void await(const CaptureRange& range);
 
-  // Who knows the Python functions in which calls were made; null where nobody does.
+  // Sets what knows the Python functions in which calls were made; null if nothing does.
   void name_python_by(std::shared_ptr<const python::Sampler> python) { python_ = std::move(python); }
 
-  // From here on what arrives belongs to another file.
+  // From here on, what arrives belongs to another file.
   void begin_part();
-  // Writes all that belongs to the file that is about to be closed; the process lives on.
+  // Writes everything that belongs to the file that is about to be closed; the process lives on.
   void end_part();
 
-  // Takes what is in shared memory now: of records so many bytes, or a little more.
+  // Takes what is in shared memory now. `most`: limit of the bytes of records; may be exceeded a little.
   Drained drain(std::size_t most = channel::RingConsumer::kAll);
-  // Whether all was drained that was there at the first call. Requires: it ended. O(threads).
+  // True if everything was drained that was there at the first call. Requires: it ended. O(threads).
   [[nodiscard]] bool is_read_out();
   // Gives memory of its rings back to the system that was not needed since the last call. To be called about once a second.
   void give_memory_back();
   void flush_chunks();
+  void tell_open(OpenRanges& open) const { assembler_.tell_open(instance_, open); }
   // Writes how complete it is.
   void write_counters();
   [[nodiscard]] ThreadNames& thread_names() noexcept { return thread_names_; }
@@ -142,40 +144,40 @@ class TargetProcess {
     ExitStatus status;
     std::int64_t time = 0;  // CLOCK_MONOTONIC ns; 0: when it was seen
   };
-  // Writes all that is left, and ProcessEnd. How it ended is found out here unless it is known. Nothing may be called afterwards but
-  // completeness().
+  // Writes everything that is left, and ProcessEnd. How it ended is found out here unless it is known. Afterwards only completeness() may be called.
   void finish(std::optional<Ending> known);
-  // What children hold that it has forked and that have not reported yet; none where there are no such children. Requires: it is finished.
+  // What children hold that it has forked and that have not reported yet; nothing if there are no such children. Requires: it is finished.
   [[nodiscard]] std::optional<Heirs> take_heirs();
   [[nodiscard]] const Ending& ending() const noexcept { return ending_; }                          // once finished
-  [[nodiscard]] std::uint32_t unreturned_buffers() const noexcept { return unreturned_buffers_; }  // CUPTI's, lost; once finished
+  [[nodiscard]] std::uint32_t unreturned_buffers() const noexcept { return unreturned_buffers_; }  // CUPTI's lost buffers; once finished
 
   [[nodiscard]] ProcessCompleteness completeness() const;
 
  private:
-  [[nodiscard]] bool holds_nothing() const;  // the agent, beyond what is in memory
+  [[nodiscard]] bool holds_nothing() const;  // the agent has nothing beyond what is in memory
   [[nodiscard]] bool has_left() const;       // the process has ended, or runs another program, as far as that is known
   void drain_metadata();
   void describe_file_accesses();
-  void tell_absence(UnfollowedProcesses& unfollowed);  // once, where the agent could not take part
+  void tell_absence(UnfollowedProcesses& unfollowed);  // once, if the agent could not take part
   Drained drain_threads(std::size_t most);
   void drain_thread(std::size_t index, std::uint32_t owner, std::size_t most, Drained& drained);
-  // Our number of a thread that has this one for itself; the same where that is not known.
+  // our_number(): our number of a thread that has this number for itself; the same number if ours is not known.
   void note_thread(std::uint32_t thread);  // that has written a record
+  void pass_ring(std::uint32_t from, std::uint32_t to);
   std::uint32_t our_number(std::uint32_t thread);
   void prepare_backtraces();
   void take_backtrace(const channel::Record& record, std::string_view text);
   void take_diagnostic(const channel::Record& record, std::string_view text);
   [[nodiscard]] Ending own_ending() const;
   void write_end(const Ending& ending, std::int64_t time);
-  // That CUPTI never began, where it did not.
+  // Says that CUPTI never started, if so.
   void tell_late_begin();
-  // What the agent said of it: buffers that are lost, and where a fatal signal came to.
+  // Adds what the agent said about the end: lost buffers, and the place that a fatal signal hit.
   void add_last_words(proto::ProcessEnd& end);
-  // Since the process joined; by kind, since this part began.
+  // Since the process joined; counts by kind since this part started.
   [[nodiscard]] proto::Counters session_counters() const;
   [[nodiscard]] proto::Counters agent_counters() const;
-  // Records that the agent had read from CUPTI's buffers and did not get to put into frames: those of a process that was killed.
+  // Records that the agent had read from CUPTI's buffers and did not put into frames, because the process was killed.
   [[nodiscard]] std::uint64_t lost_in_agent() const;
   [[nodiscard]] FrameTag tag(proto::FrameType type) const { return {type, instance_, proto::SOURCE_SESSION, 0}; }
 
@@ -190,19 +192,19 @@ class TargetProcess {
   FileDescriptor connection_;
   Generation generation_;
   ProgramNumber program_;
-  bool has_gone_ = false;   // before we could ask for it
+  bool has_gone_ = false;   // before we could open it
   std::int64_t start_ = 0;  // CLOCK_MONOTONIC ns
   std::int64_t reported_ = 0;
-  std::int64_t part_end_ = 0;  // when recording ended, of what is not written yet; 0: it goes on
+  std::int64_t part_end_ = 0;  // when recording ended, for what is not written yet; 0: it continues
   std::unique_ptr<TargetMemory> memory_;
   std::optional<Heirs> heirs_;       // once finished
-  std::uint32_t lost_children_ = 0;  // that are known
+  std::uint32_t lost_children_ = 0;  // number of those that are known
   std::optional<channel::RingConsumer> metadata_;
   std::optional<AgentFrames> frames_;
   std::vector<std::optional<channel::RingConsumer>> threads_;  // by ring
-  std::size_t next_ring_ = 0;                                  // to be drained
-  std::optional<std::vector<std::uint64_t>> heads_at_end_;     // of rings; once it ended
-  std::int64_t ended_ = 0;                                     // when that was seen, which may be long before all is read; 0: it was not
+  std::size_t next_ring_ = 0;                                  // the next to be drained
+  std::optional<std::vector<std::uint64_t>> heads_at_end_;     // of rings; set once it ended
+  std::int64_t ended_ = 0;                                     // when its end was seen, which may be long before everything is read; 0: it was not
   channel::SegmentPool metadata_pool_;
   channel::SegmentPool thread_pool_;
   std::uint32_t stop_request_ = 0;
@@ -214,13 +216,13 @@ class TargetProcess {
   EventEncoder encoder_;
   NvtxAssembler assembler_;
   std::shared_ptr<const python::Sampler> python_;
-  std::shared_ptr<cpu::Backtraces> backtraces_;  // none before the first
+  std::shared_ptr<cpu::Backtraces> backtraces_;  // null before the first one
   std::map<std::string, std::uint64_t> events_by_kind_;
-  std::unordered_set<std::uint32_t> known_threads_;  // that have written records
-  std::vector<std::uint32_t> new_threads_;           // among them; as we number them
-  std::optional<attach::OwnNumbers> own_numbers_;    // where its threads have others for themselves than we have
+  std::unordered_set<std::uint32_t> known_threads_;  // threads that have written records
+  std::vector<std::uint32_t> new_threads_;           // new ones among them, by our numbers
+  std::optional<attach::OwnNumbers> own_numbers_;    // set if its threads have other numbers for themselves than for us
   std::uint64_t lost_records_ = 0;                   // known at the end
-  proto::Counters session_before_;                   // what the counters were when this part began
+  proto::Counters session_before_;                   // the counters at the start of this part
   proto::Counters agent_before_;
   Ending ending_;
   std::uint32_t unreturned_buffers_ = 0;

@@ -10,7 +10,7 @@
 
 namespace lanescope::session {
 
-// None of one that is gone: its number may be another's by now.
+// Nothing if the process is gone, because its number may be another's by now.
 std::optional<UnfollowedProcesses::Process> UnfollowedProcesses::process_of(const std::string& who) {
   constexpr std::size_t kStart = 22;  // field of proc(5)
   Process process;
@@ -65,6 +65,9 @@ std::string reason_of(int problem) {
       return "its seccomp filter has the kernel end it for what joining the recording takes. Its threads can be recorded from outside (-t none).";
     case EAFNOSUPPORT:
       return "it may have no socket by which it could report, as under a seccomp filter that refuses them. Its threads can be recorded from outside (-t none).";
+    case ELIBACC:
+      return "it was forked while another thread's loader was at work on the agent, which it has half loaded. Make an NVTX or CUDA call before the first fork, "
+             "or record with -t osrt as well, by which the agent is there before.";
     case EAGAIN:
       return "so many others reported at the same time that it gave up.";
     default:

@@ -5,7 +5,7 @@
 namespace lanescope::session {
 namespace {
 
-// Appends to a column that may be left out while all its values are 0.
+// Appends to a column that is left out while all its values are 0.
 template <typename Value>
 void append_sparse(google::protobuf::RepeatedField<Value>& column, std::uint32_t index, Value value) {
   if (value == 0 && column.empty()) return;
@@ -30,22 +30,32 @@ void append_attributes(Columns& columns, std::uint32_t index, const NvtxAttribut
 
 EncoderRoom encoder_room(std::uint64_t free, std::size_t encoders) noexcept {
   constexpr std::size_t kShare = 8;
-  constexpr std::size_t kLeast = 256u << 10;  // with less, what is told of each chunk is more than the chunk
+  constexpr std::size_t kLeast = 256u << 10;  // with less, the description of each chunk takes more than its events
   const auto own = static_cast<std::size_t>(free / kShare / std::max<std::size_t>(encoders, 1));
   return {std::clamp(own, kLeast, kAmpleRoom.text_bytes), std::clamp(own, kLeast, kAmpleRoom.chunk_bytes)};
 }
 
 std::uint32_t EventEncoder::intern(std::string_view text) {
   if (text.empty()) return 0;
-  if (const auto known = strings_.find(text)) return *known;
+  if (text == last_string_.first) return last_string_.second;
+  last_string_.first = text;
+  if (const auto known = strings_.find(text)) return last_string_.second = *known;
   strings_.set_budget(room_.text_bytes);
-  strings_.add(std::string(text), ++string_count_);
-  new_strings_.emplace_back(text);
+  strings_.add(last_string_.first, ++string_count_);
+  new_strings_.push_back(last_string_.first);
   new_bytes_ += text.size();
-  return string_count_;
+  return last_string_.second = string_count_;
 }
 
-EventEncoder::Chunk& EventEncoder::chunk(const Key& key) { return chunks_[key]; }
+std::string_view EventEncoder::text_of_new(std::uint32_t id) const noexcept {
+  const std::uint32_t before = string_count_ - static_cast<std::uint32_t>(new_strings_.size());
+  return id > before && id <= string_count_ ? std::string_view(new_strings_[id - before - 1]) : std::string_view();
+}
+
+EventEncoder::Chunk& EventEncoder::chunk(const Key& key) {
+  if (last_.second == nullptr || last_.first != key) last_ = {key, &chunks_[key]};
+  return *last_.second;
+}
 
 void EventEncoder::add(const NvtxRange& range) {
   const Column column = range.style == proto::NVTX_PUSH_POP ? Column::kPushPop : Column::kStartEnd;
@@ -101,7 +111,7 @@ void EventEncoder::add(const OsRuntimeCall& call) {
 }
 
 void EventEncoder::count(Chunk& chunk) {
-  constexpr std::size_t kEventBytes = 48;  // in columns that have grown by halves
+  constexpr std::size_t kEventBytes = 48;  // in columns whose capacity has grown by half
   ++pending_;
   if (++chunk.events == kMaximumChunkEvents || new_bytes_ >= kMaximumChunkTextBytes) emit(chunk);
   if (pending_ * kEventBytes + new_bytes_ > room_.chunk_bytes) flush();
@@ -120,10 +130,22 @@ void EventEncoder::emit(Chunk& chunk) {
   chunk.events = 0;
 }
 
+void EventEncoder::flush_thread(std::uint32_t thread) {
+  for (const Column column : {Column::kPushPop, Column::kStartEnd, Column::kMark}) {
+    auto chunk = chunks_.lower_bound({column, thread, 0});
+    while (chunk != chunks_.end() && std::get<0>(chunk->first) == column && std::get<1>(chunk->first) == thread) {
+      if (chunk->second.events > 0) emit(chunk->second);
+      if (last_.second == &chunk->second) last_.second = nullptr;
+      chunk = chunks_.erase(chunk);
+    }
+  }
+}
+
 void EventEncoder::flush() {
   for (auto& [key, chunk] : chunks_)
     if (chunk.events > 0) emit(chunk);
-  chunks_.clear();  // threads end, and a chunk that is empty has room for as many events as it had
+  last_.second = nullptr;
+  chunks_.clear();  // threads end, and an empty chunk keeps room for as many events as it had
 }
 
 }  // namespace lanescope::session

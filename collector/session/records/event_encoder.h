@@ -1,10 +1,10 @@
-// Packs the NVTX and OS runtime events of one process into chunks: columns, and the strings that they are first to use.
+// Packs the NVTX and OS runtime events of one process into chunks: columns, and the strings that they are the first to use.
 //
-// One chunk is under way for each (thread, domain, style); it is emitted once it is full, or with all others by flush(), and where all of them together
-// are more than there is room for.
+// There is one open chunk for each (thread, domain, style). It is emitted once it is full, when its thread ends, with all others by flush(), and if all open
+// chunks together take more than there is room for.
 //
-// Of strings, as many are remembered as there is room for (EncoderRoom): those that did not come lately are forgotten, and get another number when they
-// come again. What was named stays named, for numbers are never used again.
+// As many strings are remembered as there is room for (EncoderRoom). Strings that were not used lately are forgotten, and get another number when they come
+// again. Numbers are never used again, so that earlier uses stay valid.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@
 namespace lanescope::session {
 
 inline constexpr std::size_t kMaximumChunkEvents = 1u << 16;
-inline constexpr std::size_t kMaximumChunkTextBytes = 4u << 20;  // of strings; a chunk that reaches it is full
-inline constexpr std::size_t kRememberedTextBytes = 64u << 20;   // of strings, with what each costs beyond its text
+inline constexpr std::size_t kMaximumChunkTextBytes = 4u << 20;  // bytes of strings; a chunk that reaches it is full
+inline constexpr std::size_t kRememberedTextBytes = 64u << 20;   // bytes of strings, including what each costs beyond its text
 
-// How much memory an encoder may take, in bytes, about. It may change at any time, and counts from the next event on.
+// Approximate limits of an encoder's memory in bytes. They may change at any time, and apply from the next event on.
 struct EncoderRoom {
-  std::size_t text_bytes = kRememberedTextBytes;     // of strings that are remembered
-  std::size_t chunk_bytes = std::size_t{256} << 20;  // of chunks that are under way
+  std::size_t text_bytes = kRememberedTextBytes;     // for strings that are remembered
+  std::size_t chunk_bytes = std::size_t{256} << 20;  // for open chunks
 };
 inline constexpr EncoderRoom kAmpleRoom{};
-// Of each of so many encoders, where so many bytes of memory are free: an eighth of them is theirs in all, twice.
+// The room for each of this many encoders, if `free` bytes of memory are free: all encoders together get an eighth for texts and an eighth for chunks.
 [[nodiscard]] EncoderRoom encoder_room(std::uint64_t free, std::size_t encoders) noexcept;
 
 // What ranges and marks have in common.
@@ -79,12 +79,17 @@ class EventEncoder {
   // The id of a string; 0 for the empty one.
   std::uint32_t intern(std::string_view text);
 
+  // A string that no chunk has had yet; empty for others. O(1).
+  [[nodiscard]] std::string_view text_of_new(std::uint32_t id) const noexcept;
+
   void add(const NvtxRange& range);
   void add(const NvtxMark& mark);
   void add(const OsRuntimeCall& call);
 
   // Emits every chunk that has events.
   void flush();
+  // Emits the chunks of a thread, which makes hardly any further events. So there are few open chunks at a time, whatever number of threads comes and goes.
+  void flush_thread(std::uint32_t thread);
 
  private:
   enum class Column : std::uint8_t { kPushPop, kStartEnd, kMark, kOsRuntime };
@@ -96,17 +101,19 @@ class EventEncoder {
   using Key = std::tuple<Column, std::uint32_t, std::uint32_t>;  // column, thread, domain
 
   Chunk& chunk(const Key& key);
-  // Counts one more event in the chunk; emits it when that fills it, and all chunks where there is no room for more.
+  // Counts one more event in the chunk. Emits the chunk if it is full, and all chunks if there is no room for more.
   void count(Chunk& chunk);
   void emit(Chunk& chunk);
 
   EmitChunk emit_;
   const EncoderRoom& room_;
   std::map<Key, Chunk> chunks_;
-  std::size_t pending_ = 0;  // events of all chunks
+  std::pair<Key, Chunk*> last_{};  // mostly, an event belongs to the chunk of the one before; null: none
+  std::size_t pending_ = 0;        // events of all chunks
   cpu::RememberedTexts strings_{kRememberedTextBytes};
   std::uint32_t string_count_ = 0;
-  std::vector<std::string> new_strings_;  // not yet in any emitted chunk; their ids are the highest
+  std::pair<std::string, std::uint32_t> last_string_;  // mostly, a text is the one before
+  std::vector<std::string> new_strings_;               // not yet in any emitted chunk; their ids are the highest
   std::size_t new_bytes_ = 0;
 };
 

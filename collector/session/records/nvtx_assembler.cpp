@@ -10,9 +10,9 @@ namespace {
 using channel::Record;
 using channel::RecordType;
 
-// How many ranges are open around the one that begins or ends; none where the target does not count them.
+// Number of ranges that are open around the one that starts or ends; nothing if the target does not count them.
 std::optional<std::uint32_t> known_depth(const Record& record) {
-  constexpr std::uint64_t kDeepest = 1u << 16;  // more is nothing that a program does
+  constexpr std::uint64_t kDeepest = 1u << 16;  // more than any program has
   if (record.id == 0 || record.id > kDeepest) return std::nullopt;
   return static_cast<std::uint32_t>(record.id - 1);
 }
@@ -82,25 +82,30 @@ NvtxAttributes NvtxAssembler::attributes(const Record& record, std::string_view 
 }
 
 std::optional<std::uint32_t> NvtxAssembler::payload(const Record& record) {
+  if (payloads_.empty()) return std::nullopt;
   const auto found = payloads_.find(record.thread);
   if (found == payloads_.end()) return std::nullopt;
   std::optional<std::uint32_t> id;
-  // Of another time where the event that it belongs to found no room.
+  // The time differs if there was no room for the event to which it belongs.
   if (found->second.time == record.time) id = encoder_.intern(found->second.json);
   payloads_.erase(found);
   return id;
 }
 
 void NvtxAssembler::prune() {
+  last_.second = nullptr;
   std::erase_if(stacks_, [](const auto& entry) { return entry.second.empty(); });
   std::erase_if(early_begins_, [](const auto& entry) { return entry.second.empty(); });
   next_pruning_ = std::max<std::size_t>(4096, 2 * stacks_.size());
-  payloads_.clear();  // those that are waited for come at once
+  payloads_.clear();  // events follow their payloads at once
 }
 
 NvtxAssembler::Stack& NvtxAssembler::stack(const Record& record) {
+  const std::uint64_t key = key_of(record);
+  if (last_.second != nullptr && last_.first == key) return *last_.second;
   if (stacks_.size() >= next_pruning_) prune();
-  return stacks_[key_of(record)];
+  last_ = {key, &stacks_[key]};
+  return *last_.second;
 }
 
 std::optional<NvtxRange> NvtxAssembler::take_open(Stack& open, const Record& end) {
@@ -138,7 +143,7 @@ void NvtxAssembler::close_deeper(Stack& open, std::uint32_t depth, const Record&
   while (!open.empty() && open.back().depth >= depth) {
     NvtxRange range = std::move(open.back());
     open.pop_back();
-    if (range.start > seen.time) {  // it was read too early, and its end comes
+    if (range.start > seen.time) {  // it was read too early, and its end will come
       early_begins_[key_of(seen)].push_back(std::move(range));
       continue;
     }
@@ -161,7 +166,7 @@ void NvtxAssembler::push(const Record& record, std::string_view text) {
   ++open_;
 }
 
-// Data that come with the end of a range say more than those of its begin, and stand in their place.
+// Data at the end of a range are more complete than those at its start, and replace them.
 void NvtxAssembler::pop(const Record& record) {
   const std::optional<std::uint32_t> data = payload(record);
   std::optional<NvtxRange> range = take_open(stack(record), record);
@@ -204,7 +209,7 @@ void NvtxAssembler::end(const Record& record) {
 }
 
 void NvtxAssembler::close(NvtxRange range, End end, RangeEnding ending) {
-  // Another thread that ends a range at once may have the earlier time (channel/counter_clock.h).
+  // Another thread that ends the range at the same moment may have an earlier time (channel/counter_clock.h).
   constexpr std::int64_t kSlack = 10'000;  // ns
   if (end.time < range.start - (end.thread != range.thread ? kSlack : 0)) {
     ++invalid_;
@@ -214,6 +219,27 @@ void NvtxAssembler::close(NvtxRange range, End end, RangeEnding ending) {
   range.end_thread = end.thread;
   range.ending = ending;
   encoder_.add(range);
+}
+
+void NvtxAssembler::tell_open(std::uint32_t process, OpenRanges& open) const {
+  std::size_t told = 0;
+  const auto tell = [&](const NvtxRange& range) {
+    const auto style = range.style == proto::NVTX_PUSH_POP ? OpenRange::Style::kNested : OpenRange::Style::kOfProcess;
+    open.ranges.push_back({process, range.thread, range.domain, style, range.depth, range.start, std::max(range.start, last_time_), range.attributes.name,
+                           std::string(encoder_.text_of_new(range.attributes.name)), range.attributes.category, range.attributes.color});
+    ++told;
+  };
+  const auto has_told_enough = [&] { return open.ranges.size() >= kMostTold; };
+  for (const auto& [key, stack] : stacks_)
+    for (const NvtxRange& range : stack) {
+      if (has_told_enough()) break;
+      tell(range);
+    }
+  for (const auto& [id, range] : started_) {
+    if (has_told_enough()) break;
+    tell(range);
+  }
+  open.left_out += open_ - told;
 }
 
 void NvtxAssembler::finish(std::int64_t end) {

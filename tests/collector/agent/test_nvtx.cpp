@@ -1,4 +1,4 @@
-// The real agent in a real program, with every NVTX call counted.
+// The real agent in a real program; every NVTX call is counted.
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -46,7 +46,7 @@ std::uint32_t domain_id(const HostedProcess& process, const std::string& name) {
 TEST_CASE("a program takes memory from who knows the token of its session, and from nobody else who listens at its address") {
   const std::string shown(channel::kTokenHalf, 'a'), known(channel::kTokenHalf, 'b');
   TestHost host;
-  host.token = GENERATE_COPY(std::string(known), std::string(shown), std::string());  // each its own: of names, it keeps references
+  host.token = GENERATE_COPY(std::string(known), std::string(shown), std::string());  // temporaries, because the generator keeps references to named variables
   REQUIRE(host.run({kProgram}, {{channel::kSocketVariable, host.socket_path().string() + channel::kTokenMark + shown + known}}) == 0);
   REQUIRE_FALSE(host.processes.empty());
   for (const auto& process : host.processes) {
@@ -57,7 +57,7 @@ TEST_CASE("a program takes memory from who knows the token of its session, and f
 
 namespace {
 
-// Somebody who listens where a session did, by the name or in the place of its socket, and says nothing. Counts who comes, and what they say.
+// A listener at the session's former address, by the name or at the path of its socket, that says nothing. Counts visitors and their messages.
 class SilentListener {
  public:
   enum class Place { kName, kPath };
@@ -74,7 +74,7 @@ class SilentListener {
   SilentListener(const SilentListener&) = delete;
   SilentListener& operator=(const SilentListener&) = delete;
 
-  // Of all who have come until now and have hung up.
+  // Counts of all visitors that have hung up until now.
   struct Heard {
     int visitors = 0;
     int words = 0;
@@ -115,7 +115,7 @@ TEST_CASE("a program leaves another user who listens at the address of its sessi
   CHECK(run_with(path + channel::kTokenMark + token + channel::kUserMark + somebody, kProgram) == 0);
   const SilentListener::Heard heard = listener.heard();
   CHECK(heard.words == 0);
-  CHECK((heard.visitors == 0) == (place == SilentListener::Place::kPath));  // a file of another user's is not even tried
+  CHECK((heard.visitors == 0) == (place == SilentListener::Place::kPath));  // a file of another user is not even tried
 }
 
 TEST_CASE("what comes without a token is no session's name") {
@@ -135,7 +135,7 @@ TEST_CASE("children that are forked once the session is over ask nobody") {
     host.processes.front()->hang_up();
     std::ofstream(go).flush();
   };
-  // With "children 20", which make ranges of their own.
+  // With "children 20": the children make ranges of their own.
   REQUIRE(WEXITSTATUS(host.run({program("lanescope_program_lives").string(), "children", "20"}, {{"LIVES_UNTIL", go.string()}})) == 7);
   CHECK(std::filesystem::exists(go));
   CHECK(host.processes.size() == 1);
@@ -285,9 +285,28 @@ TEST_CASE("a fork waits for another thread's first NVTX call, which looks for th
 }
 
 TEST_CASE("a child that was forked while another thread's first NVTX call looked for the agent goes on") {
+  const std::string how = GENERATE("", " bare");
+  CAPTURE(how);
   const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
-  const std::string command = "NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_before_agent").string();
+  const std::string command = "NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_before_agent").string() + how;
   CHECK(std::system(command.c_str()) == 0);
+}
+
+TEST_CASE("a child that was forked while another thread's loader was at work on the agent goes on") {
+  const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
+  const std::string command = "NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_in_relocation").string() + " " +
+                              program("liblanescope_program_nvtx_life.so").string();
+  CHECK(std::system(command.c_str()) == 0);
+}
+
+TEST_CASE("a child that no handler of fork() knows of takes no memory of the program's for its first mark, also in an armed process") {
+  const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
+  const std::string preloaded = GENERATE_COPY(std::string(), "LD_PRELOAD=" + agent + " ");
+  CAPTURE(preloaded);
+  const std::string command = preloaded + std::string(channel::kArmedVariable) + "=1 NVTX_INJECTION64_PATH=" + agent + " " +
+                              program("lanescope_program_fork_beside_allocation").string();
+  const int status = std::system(command.c_str());
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
 }
 
 TEST_CASE("a fork looks for NVTX without touching the data of libraries") {

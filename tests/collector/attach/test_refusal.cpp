@@ -5,7 +5,7 @@ using namespace lanescope::attach;
 
 namespace {
 
-// A process that nothing speaks against.
+// A process that can be attached to.
 Candidate good_process() {
   Candidate candidate;
   candidate.pid = 4711;
@@ -44,7 +44,7 @@ TEST_CASE("nothing speaks against an ordinary process of the same user") {
 }
 
 TEST_CASE("what a recorder starts beside a program is not taken for the program, whose arguments it may have") {
-  for (const char* name : {kRelayName, kWitnessName, kGuardName}) {
+  for (const char* name : {kRelayName, kPipesName, kWitnessName, kGuardName}) {
     Candidate helper = good_process();
     helper.name = name;
     CHECK(refusal(helper, root()).value().find("belongs to a recording") != std::string::npos);

@@ -1,4 +1,4 @@
-// The parts of the recorder that can be held to facts without a running program.
+// The parts of the recorder that can be tested without a running program.
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,8 +10,10 @@
 
 #include "code/modules.h"
 #include "code/perf_map.h"
+#include "collector/cpu/kernel_events.h"
 #include "events/system_call_names.h"
 #include "events/tracepoint.h"
+#include "observation/lost_records.h"
 #include "observation/running_times.h"
 #include "observation/thread_states.h"
 #include "support/catch.h"
@@ -113,7 +115,7 @@ TEST_CASE("whether a thread ran at a time is known from its switches, and suppos
 
 namespace {
 
-// As tracefs has them.
+// In the layout of tracefs.
 constexpr const char* kFormat =
     "name: block_rq_issue\nID: 2104\nformat:\n"
     "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
@@ -140,7 +142,7 @@ TEST_CASE("the data of a tracepoint is read as its format says") {
   put(data, 8, "\xff\xff\xff\xff");
   put(data, 16, "\xfe\xff\xff\xff\xff\xff\xff\xff");
   put(data, 72, "W\"\\\n");
-  put(data, 84, std::string("\x58\0\x05\0", 4));  // 5 bytes from 88 on
+  put(data, 84, std::string("\x58\0\x05\0", 4));  // 5 bytes, starting at 88
   put(data, 88, "flush");
   const auto values = [&](std::size_t size) { return values_as_json(point, std::as_bytes(std::span(data)).first(size)); };
   CHECK(values(96) == R"({"dev":4294967295,"delta":-2,"rwbs":"W\"\\\u000a","cmd":"flush"})");
@@ -151,12 +153,46 @@ TEST_CASE("the data of a tracepoint is read as its format says") {
   CHECK(tracepoint_fields("field:").empty());
 }
 
+TEST_CASE("records of a process that nobody knew are counted, and none of one whose end is known") {
+  LostRecords lost;
+  CHECK(lost.take_sentences().empty());
+  CHECK(lost.add_of_unknown(7));
+  lost.process_ended(7);
+  CHECK_FALSE(lost.add_of_unknown(7));
+  CHECK(lost.add_of_unknown(8));
+  lost.process_began(7);  // another one has the number
+  CHECK(lost.add_of_unknown(7));
+  lost.add(4);
+  lost.add(1);
+  lost.add_calls(2);
+  const std::vector<std::string> sentences = lost.take_sentences();
+  REQUIRE(sentences.size() == 3);
+  CHECK(sentences[0].starts_with("5 records of threads were lost"));
+  CHECK(sentences[1].starts_with("2 system calls are missing"));
+  CHECK(sentences[2].starts_with("3 records are missing of processes that had ended"));
+  CHECK(lost.take_sentences().empty());
+}
+
+TEST_CASE("records that were lost at the end of a buffer are counted once, before or after the kernel tells them") {
+  LostRecords lost;
+  CHECK(lost.add_told(3) == 3);
+  CHECK(lost.add_up_to(3) == 0);
+  CHECK(lost.add_up_to(10) == 7);  // no record came behind the last seven
+  CHECK(lost.add_told(5) == 0);    // five of these, in one buffer
+  CHECK(lost.add_told(4) == 2);    // the other two, and two more
+  CHECK(lost.add_up_to(12) == 0);
+  CHECK(lost.take_sentences().front().starts_with("12 records of threads were lost"));
+}
+
 TEST_CASE("system calls have the names of the kernel's headers") {
   CHECK(system_call_name(SYS_read) == "read");
   CHECK(system_call_name(SYS_clone3) == "clone3");
   CHECK(system_call_name(SYS_exit_group) == "exit_group");
   CHECK(system_call_name(99'999) == "system call 99999");
   CHECK(system_call_name(-1) == "system call -1");
+  const std::vector<std::string> names = system_call_names();
+  CHECK(std::is_sorted(names.begin(), names.end()));
+  for (const int number : {SYS_read, SYS_clone3, SYS_exit_group}) CHECK(std::binary_search(names.begin(), names.end(), system_call_name(number)));
 }
 
 TEST_CASE("a mapping covers what was there before, and leaves the rest") {

@@ -1,6 +1,6 @@
-// The monitors of monitors.h behind the functions of the library below CUPTI: records of a sample take bytes in a buffer of a known size, the newest
-// may be a part of one, decoding into another image than the one that holds its begin loses it, and room is free once it is acknowledged. Times are on a clock
-// of the GPU's own.
+// The monitors of monitors.h behind the functions of the library below CUPTI. Records of a sample take bytes in a buffer of a known size, and the newest
+// record may be incomplete. Decoding into another image than the one that holds its start loses it. Room is free once it is acknowledged. Times are on a
+// clock of the GPU's own.
 #pragma once
 
 #include <algorithm>
@@ -11,20 +11,20 @@
 namespace lanescope::gpu_metrics {
 
 struct Records {
-  static constexpr std::size_t kRecordBytes = 14'000;     // of a sample
-  static constexpr std::size_t kQuietBytes = 9'000;       // of one in which the GPU does nothing
-  static constexpr std::size_t kPart = 5'000;             // of the newest one, which is not whole yet
-  static constexpr std::uint64_t kAhead = 7'000'000'000;  // ns, of the GPU's clock before CLOCK_REALTIME
+  static constexpr std::size_t kRecordBytes = 14'000;     // for a sample
+  static constexpr std::size_t kQuietBytes = 9'000;       // for a sample in which the GPU does nothing
+  static constexpr std::size_t kPart = 5'000;             // of the newest sample, which is incomplete
+  static constexpr std::uint64_t kAhead = 7'000'000'000;  // ns by which the GPU's clock is ahead of CLOCK_REALTIME
   static constexpr std::size_t kLargest = 4094ull << 20;  // bytes, of the buffer
   static constexpr const char* kBusId = "0000:1b:00.0";
 
-  // What may be set.
+  // What tests may set.
   int begin_answer = 0;
   int decode_answer = 0;
-  std::size_t most_memory = SIZE_MAX;  // of the buffer
-  std::uint64_t quiet_samples = 0;     // at first
+  std::size_t most_memory = SIZE_MAX;  // limit of the buffer
+  std::uint64_t quiet_samples = 0;     // number of quiet samples at the start
 
-  // What can be seen.
+  // What tests can read.
   std::vector<std::size_t> buffers_asked_for;
   std::size_t total = 0;
   int decodes = 0;
@@ -121,7 +121,7 @@ inline nvperf::Functions functions_of_records() {
       std::memcpy(bytes, &sample, sizeof(sample));
       for (std::size_t i = sizeof(sample); i < Monitors::kSampleBytes; ++i) bytes[i] = static_cast<std::uint8_t>(sample + i);
     }
-    // Where there is room, the part of the newest sample is decoded, too.
+    // If there is room, the part of the newest sample is decoded, too.
     if (taken == monitors->held.size() && header.held < header.room && monitors->started && !monitors->overflowed && records->part == 0) {
       header.part = records->part = monitors->next + 1;
       p->consumed += Records::kPart;

@@ -1,4 +1,4 @@
-# Prints the line tables of this interpreter's own modules, with what it says itself about them:
+# Prints the line tables of this interpreter's own modules, and what the interpreter says about them:
 # "code FORMAT FIRST-LINE TABLE-IN-HEX", then "OFFSET LINE" for each instruction that has one.
 import argparse, asyncio, dataclasses, dis, json, sys, types
 

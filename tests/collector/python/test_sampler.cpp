@@ -1,4 +1,4 @@
-// Interpreters that run, read from outside.
+// Running interpreters, read from outside.
 #include <signal.h>
 
 #include <filesystem>
@@ -55,7 +55,7 @@ const python::Frame& own_frame(const Stack& stack) {
   return *std::find_if(stack.begin(), stack.end() - 1, [](const python::Frame& frame) { return frame.function->source_file == LANESCOPE_PYTHON_WORK; });
 }
 
-// Waits until the thread was read, on this line of the program unless it is 0.
+// Waits until the thread was read, and was on this line of the program unless it is 0.
 std::shared_ptr<const Stack> wait_for_stack(const Sampler& sampler, pid_t pid, std::uint32_t thread, std::uint32_t line = 0) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (std::chrono::steady_clock::now() < give_up) {
@@ -69,7 +69,7 @@ std::shared_ptr<const Stack> wait_for_stack(const Sampler& sampler, pid_t pid, s
 }
 
 bool ends_with(std::string_view name, std::string_view function) {
-  return name.ends_with(function);  // qualified from 3.11 on
+  return name.ends_with(function);  // the name is qualified from 3.11 on
 }
 
 }  // namespace
@@ -80,12 +80,12 @@ TEST_CASE("what each thread waits in is read with its line, and nothing in the p
     PythonProgram program(interpreter);
     const std::set<std::uint32_t> all = threads(program.pid());
     REQUIRE(all.size() == 2);
-    program.obey("0");  // it has all memory now that it takes for waiting
+    program.obey("0");  // now it has all memory that it needs for waiting
     const std::string maps = content(program.pid(), "maps");
     {
       Sampler sampler(1000);
       sampler.watch(program.pid());
-      sampler.set_sampling(true);
+      sampler.start();
       for (const std::uint32_t thread : all) {
         const bool is_main = thread == static_cast<std::uint32_t>(program.pid());
         const std::uint32_t line = line_with(LANESCOPE_PYTHON_WORK, is_main ? "for seconds in sys.stdin" : "Event().wait()");
@@ -111,7 +111,7 @@ TEST_CASE("a program that is killed while it is read is no error") {
   for (const std::string& interpreter : interpreters()) {
     CAPTURE(interpreter);
     Sampler sampler(1000);
-    sampler.set_sampling(true);
+    sampler.start();
     pid_t pid = 0;
     {
       const PythonProgram program(interpreter);

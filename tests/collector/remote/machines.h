@@ -1,4 +1,4 @@
-// Both sides of a link on this machine: a folder of each, and a transport between them that breaks where it is told.
+// Both sides of a link on this machine: a folder for each, and a transport between them that breaks as it is told.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline std::string content(const std::filesystem::path& path) {
   return text.str();
 }
 
-// That begin as recordings do.
+// Random bytes that start as recordings do.
 inline std::string random_bytes(std::size_t size, unsigned seed = 1) {
   std::mt19937 random(seed);
   std::string bytes(size, '\0');
@@ -34,7 +34,7 @@ inline std::string random_bytes(std::size_t size, unsigned seed = 1) {
 
 inline void write_file(const std::filesystem::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-// A folder of the side where the user is, and one of the other.
+// A folder for the user's side, and one for the other side.
 class Machines {
  public:
   Machines() {
@@ -48,7 +48,8 @@ class Machines {
   [[nodiscard]] std::filesystem::path there() const { return folder_.path() / "there"; }
   [[nodiscard]] std::filesystem::path recordings() const { return folder_.path() / "cache" / "lanescope" / "recordings"; }
 
-  // Through a transport that is cut as these lines say (cut_link.cpp).
+  [[nodiscard]] std::string cuts_left() const { return content(folder_.path() / "cuts"); }
+  // Uses a transport that is cut as these lines say (cut_link.cpp).
   [[nodiscard]] remote::WorkSettings settings(remote::Task task, const std::string& cuts = "") const {
     write_file(folder_.path() / "cuts", cuts);
     remote::WorkSettings settings;

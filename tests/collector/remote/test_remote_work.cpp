@@ -1,4 +1,4 @@
-// Both ends of a link, as processes, with a transport between them that breaks where it is told; and far sides that no lanescope would be.
+// Both ends of a link, as processes, with a transport between them that breaks where it is told to; and far sides that are not lanescope.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -34,7 +35,7 @@ std::string lines_of_cuts(unsigned seed, int count, unsigned most) {
   return lines;
 }
 
-// A file that its writer has locked, as a recorder has, and to which it writes while it lives.
+// A file that its writer has locked, as a recorder does, and that grows as long as the writer lives.
 class GrowingFile {
  public:
   explicit GrowingFile(const fs::path& path) : descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
@@ -61,13 +62,30 @@ TEST_CASE("a link that is cut at any byte, either way, leaves the copy as the fi
   const std::string way = GENERATE(as<std::string>{}, "out ", "in ");
   const std::size_t most = way == "out " ? 290 : 160;  // more than ever goes that way
   for (std::size_t cut = 1; cut < most; ++cut) {
-    // One link comes as far as a greeting: else it would be no lanescope that answers.
+    // One link gets as far as a greeting: otherwise the far side would not be known to be lanescope.
     const WorkOutcome outcome = work_on(machines.settings(file, "out 45\n" + way + std::to_string(cut) + "\n"));
     CAPTURE(cut, outcome.failure ? outcome.failure->text : "");
     REQUIRE_FALSE(outcome.failure);
     REQUIRE(outcome.files.size() == 1);
     REQUIRE(content(outcome.files.front().path) == bytes);
   }
+}
+
+TEST_CASE("a link that always breaks after a few thousand bytes brings a file nevertheless") {
+  const Machines machines;
+  const std::string bytes = random_bytes(12'000);
+  write_file(machines.there() / "file", bytes);
+  std::string cuts;
+  for (int i = 0; i < 40; ++i) cuts += "out 3000\n";
+  WorkSettings settings = machines.settings(ForeignFile{(machines.there() / "file").string()}, cuts);
+  int breaks_told = 0;
+  settings.tell = [&breaks_told](const std::string& sentence) { breaks_told += sentence.find("it is made again") != std::string::npos ? 1 : 0; };
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE_FALSE(outcome.failure);
+  CHECK((content(outcome.files.front().path) == bytes));
+  CHECK(breaks_told == 1);
+  const std::string left = machines.cuts_left();
+  CHECK(std::count(left.begin(), left.end(), '\n') >= 20);  // it finished without a link that holds
 }
 
 TEST_CASE("a file that grows while the link breaks again and again is copied to its end") {
@@ -311,17 +329,16 @@ TEST_CASE("a file that is no recording is not copied as one") {
 TEST_CASE("a recording that has just begun is copied though nothing is in it yet") {
   const Machines machines;
   const std::string bytes = random_bytes(1'000);
-  std::thread writer;
-  {
-    auto growing = std::make_unique<GrowingFile>(machines.there() / "file");
-    writer = std::thread([&, growing = std::move(growing)] {
-      const auto give_up = std::chrono::steady_clock::now() + 60s;
-      while (machines.files_here() == 0 && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(2ms);
-      growing->append(bytes);
-    });
-  }
-  const WorkOutcome outcome = work_on(machines.settings(ForeignFile{(machines.there() / "file").string()}));
-  writer.join();
+  WorkSettings settings = machines.settings(ForeignFile{(machines.there() / "file").string()});
+  std::optional<GrowingFile> growing;
+  growing.emplace(machines.there() / "file");
+  // Called after the far side has named the file, and before any byte of it is here.
+  settings.place = [&, place = settings.place](std::size_t number) {
+    growing->append(bytes);
+    growing.reset();
+    return place(number);
+  };
+  const WorkOutcome outcome = work_on(settings);
   REQUIRE_FALSE(outcome.failure);
   CHECK(content(outcome.files.front().path) == bytes);
 }
@@ -334,7 +351,7 @@ TEST_CASE("what is no file, is not there, or is no recording, is refused in a se
   const WorkOutcome outcome = work_on(machines.settings(task));
   REQUIRE(outcome.failure);
   CHECK_THAT(outcome.failure->text, contains_text("command:test refuses: "));
-  // As of a file here that is not there, which is no wrong usage.
+  // As for a missing file on this machine, which is not wrong usage.
   CHECK(outcome.failure->kind == (std::holds_alternative<ForeignFile>(task) ? ErrorKind::kFailure : ErrorKind::kUsage));
   CHECK(machines.files_here() == 0);
 }
@@ -346,8 +363,8 @@ TEST_CASE("a far side that is none of ours is given up in a sentence, and writes
                "changed", "begins later", "offset", "unnamed", "two numbers", "long name", "many files", "text", "never equal", "impossible end", "refusal");
   CAPTURE(way);
   const Task task = GENERATE(as<Task>{}, ForeignFile{"file"}, NewRecording{"profile", {}, {"true"}, ""}, ForeignCommand{{"sessions"}});
-  if (way == "never equal" && std::holds_alternative<ForeignCommand>(task)) return;  // a command has no files, whatever is said of them
-  if (way == "pulses" && !std::holds_alternative<NewRecording>(task)) return;        // a quiet program, as far as can be known
+  if (way == "never equal" && std::holds_alternative<ForeignCommand>(task)) return;  // a command has no files, whatever the far side says about them
+  if (way == "pulses" && !std::holds_alternative<NewRecording>(task)) return;        // as far as can be known, this is a quiet program
   WorkSettings settings = machines.settings(task);
   settings.command = {test::program("lanescope_test_far_side").string(), way};
   settings.patience = {.greeting = 300ms, .silence = 300ms, .first_pause = 0ms, .longest_pause = 1ms, .without_link = 400ms};
@@ -361,7 +378,7 @@ TEST_CASE("a far side that is none of ours is given up in a sentence, and writes
   CHECK(outcome.failure->text.size() < 5'000);
   CHECK(told.size() < 100'000);
   CHECK(machines.files_here() <= 1'000);
-  // Whoever makes no sense may have begun it all the same: its name is what leads to it.
+  // A far side that makes no sense may still have started the recording: its name is needed to find it.
   const bool is_senseless = outcome.failure->text.find("makes no sense") != std::string::npos;
   if (std::holds_alternative<NewRecording>(task) && is_senseless) CHECK_FALSE(outcome.recording.empty());
   if (way == "refusal") CHECK(outcome.recording.empty());
@@ -390,7 +407,7 @@ TEST_CASE("a recording that ends just as it is asked to stop is taken for remove
   const Machines machines;
   WorkSettings settings = machines.settings(ExistingRecording{"20260101-000000-00000000"});
   const std::string way = GENERATE(as<std::string>{}, "numbered end before stop", "numbered end before stop, refused",  //
-                                   "end before stop", "end before stop, refused");                                      // as an older far side has it
+                                   "end before stop", "end before stop, refused");                                      // as an older far side sends it
   CAPTURE(way);
   settings.command = {test::program("lanescope_test_far_side").string(), way};
   bool is_followed = false;
@@ -423,7 +440,7 @@ TEST_CASE("a recording says once a second how far its copy is behind") {
   WorkSettings settings = machines.settings(
       NewRecording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "until [ -e " + go.string() + " ]; do sleep 0.02; done"}, ""});
   settings.behind = [&go](std::chrono::milliseconds) { write_file(go, ""); };
-  const WorkOutcome outcome = work_on(settings);  // ends, because it was said
+  const WorkOutcome outcome = work_on(settings);  // ends because this was called
   CHECK_FALSE(outcome.failure);
 }
 
@@ -474,6 +491,7 @@ TEST_CASE("whether a lanescope is missing there is what the shell there says, an
            {"exit 126", Missing::kProgram},
            {"echo 'lanescope: Command not found.' >&2; exit 1", Missing::kProgram},                                   // csh
            {"echo 'error: exec: \"lanescope\": executable file not found in $PATH' >&2; exit 1", Missing::kProgram},  // kubectl
+           {"echo 'slurmstepd: error: execve(): lanescope: No such file or directory' >&2; exit 2", Missing::kProgram},
            {"echo 'lanescope: command not found'; exit 1", Missing::kProgram},
            {"echo 'ssh: Could not resolve hostname nohost' >&2; exit 255", Missing::kNothing},
            {"echo 'Permission denied (publickey).' >&2; exit 255", Missing::kNothing},
@@ -525,7 +543,7 @@ TEST_CASE("a copy that was broken off is gone on with by the next fetch, which m
   CHECK((content(machines.here() / "1.trace") == bytes));
   CHECK(machines.files_here() == 1);
   CHECK(fs::status(machines.here() / "1.trace").permissions() == (fs::perms::owner_read | fs::perms::owner_write));  // the same file
-  CHECK_THAT(told, !contains_text("broke"));                                                                         // as the link does that brings more
+  CHECK_THAT(told, !contains_text("broke"));                                                                         // not told about a link that brought more
 }
 
 TEST_CASE("a file here that is no beginning of the one there stays as it is") {

@@ -12,14 +12,14 @@ using namespace lanescope::remote;
 
 namespace {
 
-// A word in single quotes, for a shell of the test's own.
+// A word in single quotes, as the test itself writes it for a shell.
 std::string in_single_quotes(std::string_view word) {
   std::string text = "'";
   for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return text + "'";
 }
 
-// What a command prints, cut where a zero byte ends a word.
+// The words that a command prints, each terminated by a zero byte.
 std::vector<std::string> words_printed(const std::string& command) {
   FILE* shell = popen(command.c_str(), "r");
   REQUIRE(shell != nullptr);
@@ -51,7 +51,8 @@ TEST_CASE("targets become the commands that lead to them") {
   CHECK(command_of("docker:train") == Words{"docker", "exec", "-i", "train", "a b", "serve"});
   CHECK(command_of("podman:train") == Words{"podman", "exec", "-i", "train", "a b", "serve"});
   CHECK(command_of("k8s:ns/pod-0/main") == Words{"kubectl", "exec", "-i", "-n", "ns", "pod-0", "-c", "main", "--", "a b", "serve"});
-  CHECK(command_of("slurm:123/node4") == Words{"srun", "--jobid=123", "--nodelist=node4", "--overlap", "--ntasks=1", "--quiet", "a b", "serve"});
+  CHECK(command_of("slurm:123/node4") ==
+        Words{"srun", "--jobid=123", "--nodelist=node4", "--overlap", "--ntasks=1", "--quiet", "--unbuffered", "a b", "serve"});
   CHECK(command_of("command:nsenter -t 1 'a c' --") == Words{"nsenter", "-t", "1", "a c", "--", "a b", "serve"});
   CHECK(command_of("command:ssh login srun -n1") == Words{"ssh", "login", "srun", "-n1", "'a b'", "serve"});
   CHECK(command_of("command:bash -c") == Words{"bash", "-c", "'a b' serve"});
@@ -60,14 +61,14 @@ TEST_CASE("targets become the commands that lead to them") {
   CHECK(Words(ssh.end() - 4, ssh.end()) == Words{"--", "me@gpu7", "'a b'", "serve"});
 }
 
-// What shells make of a command is asked of shells. This ssh does with words what a real one does: joined with spaces, they are the text of a command
-// for a shell, whose home is another one on each machine.
+// Real shells are asked what they make of a command. This ssh treats words as a real one does: joined with spaces, they are the text of a command for a shell,
+// whose home is different on each machine.
 TEST_CASE("words that go through shells arrive as they were") {
   const test::TemporaryFolder folder;
   const std::string ssh = (folder.path() / "ssh").string();
   std::ofstream(ssh) << "#!/bin/sh\nHOME=/$1\nshift\nexec sh -c \"$*\"\n";
   std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
-  // A prefix, and the home that a leading ~/ stands for behind it.
+  // A prefix, and the home that a following ~/ stands for.
   const auto [prefix, home] = GENERATE(table<std::string, std::string>({
       {"env", "~"},
       {"env HOME=/in sh -c", "/in"},
@@ -130,6 +131,21 @@ TEST_CASE("a comment goes from the begin of a word to the end of its line") {
   using Words = std::vector<std::string>;
   CHECK(*split_words("a #b 'c\n d#e '#f' #", Comments::kSkipped) == Words{"a", "d#e", "#f"});
   CHECK(*split_words("a #b", Comments::kNone) == Words{"a", "#b"});
+}
+
+TEST_CASE("files of several machines are named after them, and no two alike") {
+  using Words = std::vector<std::string>;
+  CHECK(*outputs_of_machines("run%n.trace", {"ssh:gpu7", "ssh:me@gpu8"}) == Words{"run%n-gpu7.trace", "run%n-me_gpu8.trace"});
+  CHECK(*outputs_of_machines("", {"k8s:ns/pod/c"}) == Words{"report%n-ns_pod_c"});
+  CHECK(*outputs_of_machines("a/b", {"ssh:../../etc %p%q{X}"}) == Words{"a/b-.._.._etc__p_q_X_"});
+  CHECK(*outputs_of_machines("x", {"ssh:" + std::string(50, 'a') + "\u00e9" + std::string(59, 'b')}) == Words{"x-" + std::string(59, 'b')});
+  const auto twice = outputs_of_machines("x", {"ssh:a", "ssh:b", "ssh:a"});
+  REQUIRE_FALSE(twice);
+  CHECK(twice.error().text == "ssh:a is named twice. Name each machine once.");
+  const auto alike = outputs_of_machines("x", {"ssh:a", "docker:a"});
+  REQUIRE_FALSE(alike);
+  CHECK(alike.error().text == "ssh:a and docker:a would both be recorded into x-a. Name each machine once.");
+  CHECK(alike.error().kind == ErrorKind::kUsage);
 }
 
 TEST_CASE("names of recordings can't lead elsewhere") {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/catch.h"
 
@@ -11,7 +13,7 @@ using namespace lanescope::session;
 
 namespace {
 
-// Takes chunks of marks of one thread, and says how each event is called.
+// Takes chunks of marks of one thread, and returns the name of each event.
 struct Names {
   std::deque<std::string> strings;  // by id, less 1
   std::deque<std::string> names;
@@ -36,7 +38,7 @@ NvtxMark mark(EventEncoder& encoder, std::int64_t time, const std::string& name)
 }  // namespace
 
 TEST_CASE("events have their names also where there are more names than are remembered, and they come again") {
-  constexpr int kNames = 1'000'000;  // with what each costs, more than is remembered
+  constexpr int kNames = 1'000'000;  // at what each costs, more than are remembered
   constexpr int kRounds = 2;
   Names seen;
   EventEncoder encoder([&](const proto::EventChunk& chunk, std::uint32_t) { seen.take(chunk); });
@@ -58,13 +60,46 @@ TEST_CASE("a chunk holds no more text than goes into a frame, however long the n
   CHECK(seen.largest_chunk < 2 * kMaximumChunkTextBytes);
 }
 
+TEST_CASE("the events of a thread that has ended are in a chunk at once, and those of the others are not") {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> chunks;  // thread, events
+  EventEncoder encoder([&](const proto::EventChunk& chunk, std::uint32_t events) {
+    chunks.emplace_back(chunk.has_nvtx_ranges() ? chunk.nvtx_ranges().thread() : chunk.nvtx_marks().thread(), events);
+  });
+  const auto add_range = [&](std::uint32_t thread, std::uint32_t domain, proto::NvtxStyle style) {
+    NvtxRange range;
+    range.thread = thread;
+    range.domain = domain;
+    range.style = style;
+    encoder.add(range);
+  };
+  for (const std::uint32_t thread : {1, 2, 3}) {
+    add_range(thread, 0, proto::NVTX_PUSH_POP);
+    add_range(thread, 7, proto::NVTX_PUSH_POP);
+    add_range(thread, 7, proto::NVTX_PUSH_POP);
+    add_range(thread, 0, proto::NVTX_START_END);
+    NvtxMark mark;
+    mark.thread = thread;
+    encoder.add(mark);
+  }
+  encoder.flush_thread(4);
+  CHECK(chunks.empty());
+  using Chunks = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  encoder.flush_thread(3);
+  CHECK(std::exchange(chunks, {}) == Chunks{{3, 1}, {3, 2}, {3, 1}, {3, 1}});
+  add_range(3, 0, proto::NVTX_PUSH_POP);  // its number is another thread's by now
+  encoder.flush_thread(2);
+  CHECK(std::exchange(chunks, {}) == Chunks{{2, 1}, {2, 2}, {2, 1}, {2, 1}});
+  encoder.flush();
+  CHECK(chunks == Chunks{{1, 1}, {1, 2}, {3, 1}, {1, 1}, {1, 1}});
+}
+
 TEST_CASE("what waits to be written, and what is remembered, is as much as there is room for, also where that becomes less") {
   constexpr std::uint64_t kGroup = std::uint64_t{48} << 20;
   EncoderRoom room = encoder_room(kGroup, 1);
   CHECK(room.text_bytes == kGroup / 8);
   CHECK(room.chunk_bytes == kGroup / 8);
   CHECK(encoder_room(kGroup, 3).chunk_bytes == kGroup / 24);
-  CHECK(encoder_room(0, 1000).chunk_bytes == encoder_room(1, 1).chunk_bytes);  // some in any case
+  CHECK(encoder_room(0, 1000).chunk_bytes == encoder_room(1, 1).chunk_bytes);  // never less than a minimum
   CHECK(encoder_room(std::uint64_t{1} << 50, 1).text_bytes == kRememberedTextBytes);
 
   constexpr std::uint32_t kThreads = 40;
@@ -96,7 +131,7 @@ TEST_CASE("what waits to be written, and what is remembered, is as much as there
   encoder.flush();
   const std::size_t told = seen.strings.size();
   CHECK(told == 2 * kRounds);
-  add(kRounds);  // those that were forgotten meanwhile are told again
+  add(kRounds);  // names that were forgotten meanwhile are sent again
   CHECK(seen.strings.size() > told + kRounds / 2);
   encoder.flush();
   CHECK(emitted == added);

@@ -53,7 +53,7 @@ Assembled assemble(const std::vector<NamedRecord>& records, std::size_t flush_ev
   return {decoder.sorted(), assembler.unmatched(), assembler.invalid(), decoder.chunks()};
 }
 
-// What one thread does at random in several domains: pushes, pops that may have no push, marks, starts, and ends of anyone's starts.
+// What one thread does at random in several domains: pushes, pops that may have no push, marks, starts, and ends of any thread's starts.
 std::vector<NamedRecord> random_thread(std::mt19937& random, std::uint32_t thread, std::size_t count) {
   std::vector<NamedRecord> records;
   std::int64_t time = 1'000 + thread;
@@ -98,7 +98,7 @@ DecodedEvent event_of(const NamedRecord& begin, char kind, std::int64_t end, std
   return {kind, r.thread, r.domain, r.time, end, 0, end_thread, false, begin.text, r.category, r.color, r.payload_type, r.payload};
 }
 
-// The oracle: for each push, walk on until as many pops as pushes were seen. Slow, obvious.
+// The reference: for each push, goes on until as many pops as pushes were seen. Slow, but obviously correct.
 std::vector<DecodedEvent> expected_events(const std::vector<std::vector<NamedRecord>>& threads, const std::map<std::uint64_t, NamedRecord>& ends) {
   std::int64_t last = 0;
   for (const auto& thread : threads)
@@ -172,7 +172,7 @@ TEST_CASE("every range, mark and call comes out as a slow pairing of pushes and 
   std::vector<std::vector<NamedRecord>> threads;
   for (std::uint32_t thread = 1; thread <= 3; ++thread) threads.push_back(random_thread(random, thread, 150));
 
-  // A fourth thread ends two thirds of all start/end ranges, later than anything else happened; in the mix its records come anywhere.
+  // A fourth thread ends two thirds of all start/end ranges, later than everything else; its records come anywhere in the mix.
   std::map<std::uint64_t, NamedRecord> ends;
   std::vector<NamedRecord> ender;
   std::int64_t time = 100'000;
@@ -288,7 +288,7 @@ TEST_CASE("what is open when a program is killed lasts until its end, and not on
   NvtxAssembler assembler(encoder);
   assembler.add(record(RecordType::kRangePush, 7, 0, 100).record, "step");
   assembler.add(record(RecordType::kRangeStart, 7, 0, 200, "", 5).record, "epoch");
-  assembler.add(record(RecordType::kRangePush, 7, 0, 300).record, "killed in");  // the last that is known
+  assembler.add(record(RecordType::kRangePush, 7, 0, 300).record, "killed in");  // the last known record
   assembler.finish(1'000);
   encoder.flush();
   std::map<std::string, std::int64_t> durations;
@@ -311,7 +311,7 @@ TEST_CASE("ends without a start are counted, however many there are") {
 TEST_CASE("ranges of a signal handler that are read behind later ones of their thread are whole, as are those") {
   const auto push = [](std::int64_t time, std::string name) { return record(RecordType::kRangePush, 7, 0, time, std::move(name), 1); };
   const auto pop = [](std::int64_t time) { return record(RecordType::kRangePop, 7, 0, time, "", 1); };
-  // The handler came between the first two ranges of its thread, and its ring was read behind theirs.
+  // The handler ran between the first two ranges of its thread, and its ring was read after theirs.
   const Assembled result = assemble({push(10, "first"), pop(20), push(50, "second"), push(30, "handler"), pop(40), pop(60), push(70, "third"), pop(80)});
   CHECK(result.invalid == 0);
   CHECK(result.unmatched == 0);
@@ -325,7 +325,7 @@ TEST_CASE("no range of a thread or its signal handlers is lost, in whichever par
   const unsigned seed = GENERATE(range(1u, 30u));
   std::mt19937 random(seed);
   std::vector<NamedRecord> usual, of_handlers;
-  std::vector<bool> is_of_handler;  // in the order in which they were made
+  std::vector<bool> is_of_handler;  // in the order of their making
   std::int64_t time = 100;
   const auto make = [&](std::vector<NamedRecord>& ring, RecordType type, std::uint64_t depth) {
     ring.push_back(record(type, 7, 0, time += 10, type == RecordType::kRangePush ? "range" : "", depth + 1));
@@ -348,7 +348,7 @@ TEST_CASE("no range of a thread or its signal handlers is lost, in whichever par
   const auto make_until = [&](std::size_t end) {
     for (; made < end; ++made) ++(is_of_handler[made] ? of_handlers_made : usual_made);
   };
-  while (made < is_of_handler.size()) {  // one ring after the other, while the thread goes on
+  while (made < is_of_handler.size()) {  // one ring after the other, while the thread continues
     make_until(std::min(is_of_handler.size(), made + random() % 8));
     while (usual_read < usual_made) read.push_back(usual[usual_read++]);
     make_until(std::min(is_of_handler.size(), made + random() % 8));
@@ -358,4 +358,52 @@ TEST_CASE("no range of a thread or its signal handlers is lost, in whichever par
   const Assembled result = assemble(read);
   CHECK(result.invalid == 0);
   CHECK(result.events.size() == kRanges + of_handlers.size() / 2);
+}
+
+TEST_CASE("ranges that are open are told, with names that no chunk has had yet") {
+  ChunkDecoder decoder;
+  EventEncoder encoder([&](const proto::EventChunk& chunk, std::uint32_t events) { decoder.add(chunk, events); });
+  NvtxAssembler assembler(encoder);
+  const auto add = [&](RecordType type, std::uint32_t thread, std::int64_t time, const std::string& text = "", std::uint64_t id = 0) {
+    const NamedRecord made = record(type, thread, 5, time, text, id);
+    assembler.add(made.record, made.text);
+  };
+  add(RecordType::kRangePush, 7, 100, "outer");
+  add(RecordType::kRangeStart, 8, 150, "whole", 9);
+  add(RecordType::kRangePush, 7, 200, "inner");
+  add(RecordType::kRangePush, 8, 300, "over");
+  add(RecordType::kRangePop, 8, 400);
+
+  const auto told = [&] {
+    OpenRanges open;
+    assembler.tell_open(3, open);
+    std::map<std::int64_t, OpenRange> by_start;
+    for (const OpenRange& range : open.ranges) by_start.emplace(range.start, range);
+    return by_start;
+  };
+  const auto open = told();
+  REQUIRE(open.size() == 3);
+  CHECK(open.at(100) == OpenRange{3, 7, 5, OpenRange::Style::kNested, 0, 100, 400, 1, "outer", 0, 0});
+  CHECK(open.at(150) == OpenRange{3, 8, 5, OpenRange::Style::kOfProcess, 0, 150, 400, 2, "whole", 0, 0});
+  CHECK(open.at(200) == OpenRange{3, 7, 5, OpenRange::Style::kNested, 1, 200, 400, 3, "inner", 0, 0});
+
+  encoder.flush();  // a chunk brings all names
+  CHECK(decoder.sorted().size() == 1);
+  for (const auto& [start, range] : told()) CHECK((range.text.empty() && range.name == open.at(start).name));
+  add(RecordType::kRangePop, 7, 500);
+  CHECK(told().size() == 2);
+  CHECK_FALSE(told().contains(200));
+}
+
+TEST_CASE("of very many open ranges some are told, and how many others there are") {
+  EventEncoder encoder([](const proto::EventChunk&, std::uint32_t) {});
+  NvtxAssembler assembler(encoder);
+  constexpr std::size_t kRanges = 10'000;
+  for (std::size_t i = 0; i < kRanges; ++i) assembler.add(record(RecordType::kRangePush, 7, 0, static_cast<std::int64_t>(100 + i)).record, "deeper");
+  OpenRanges open;
+  assembler.tell_open(1, open);
+  CHECK(open.ranges.size() <= 1'000);
+  CHECK(open.ranges.size() >= 100);
+  CHECK(open.ranges.size() + open.left_out == kRanges);
+  for (std::size_t i = 0; i < open.ranges.size(); ++i) CHECK(open.ranges[i].depth == i);  // the outermost
 }

@@ -7,10 +7,14 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "collector/attach/candidate.h"
+#include "collector/attach/process_list.h"
+#include "processes/proc.h"
 #include "support/catch.h"
 
 using namespace lanescope::session;
@@ -34,7 +38,7 @@ std::string everything(OutputRelay& relay, OutputStream wanted) {
   }
 }
 
-// Our own standard output, or error, while this lives: where the relay shows what the target prints.
+// Replaces our own standard output or error as long as this object lives: there the relay shows what the target prints.
 class StandardOutput {
  public:
   explicit StandardOutput(int descriptor, int which = STDOUT_FILENO) : which_(which), before_(fcntl(which, F_DUPFD_CLOEXEC, 3)) { dup2(descriptor, which); }
@@ -52,6 +56,19 @@ class StandardOutput {
   int which_;
   int before_;
 };
+
+// The process of this name that holds the other end of a pipe; 0: none.
+pid_t holder_named(std::string_view name, int pipe) {
+  std::error_code failed;
+  const std::filesystem::path wanted = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(pipe), failed);
+  for (const pid_t pid : lanescope::attach::process_numbers()) {
+    if (pid == getpid() || lanescope::session::thread_name(pid, static_cast<std::uint32_t>(pid)) != name) continue;
+    std::filesystem::directory_iterator each("/proc/" + std::to_string(pid) + "/fd", failed);
+    for (; !failed && each != std::filesystem::directory_iterator(); each.increment(failed))
+      if (std::error_code gone; std::filesystem::read_symlink(each->path(), gone) == wanted) return pid;
+  }
+  return 0;
+}
 
 struct Started {
   OutputRelay relay;
@@ -99,7 +116,7 @@ TEST_CASE("what a target prints arrives whole, by stream, and the end is seen") 
   auto relay = OutputRelay::start(lanescope::session::TargetOutput::kStore);
   REQUIRE(relay);
   std::string long_text;
-  for (int i = 0; i < 5'000; ++i) long_text += "line " + std::to_string(i) + "\n";  // less than a pipe holds
+  for (int i = 0; i < 5'000; ++i) long_text += "line " + std::to_string(i) + "\n";  // less than the capacity of a pipe
   write_all(relay->write_end(OutputStream::kStandardOutput), long_text);
   write_all(relay->write_end(OutputStream::kStandardError), "oops");
   relay->close_write_ends();
@@ -114,13 +131,13 @@ TEST_CASE("a target goes on printing after its host is gone") {
     target_end = fcntl(relay->write_end(OutputStream::kStandardOutput), F_DUPFD_CLOEXEC, 0);
   }  // here the host's descriptors close
   const std::string page(4096, 'x');
-  for (int i = 0; i < 100; ++i) write_all(target_end, page);  // more than a pipe holds: somebody must read it
+  for (int i = 0; i < 100; ++i) write_all(target_end, page);  // more than the capacity of a pipe: somebody must read it
   close(target_end);
 }
 
 TEST_CASE("output that does not take more at once gets all of it later") {
   Pipe shown;
-  fcntl(shown.ends[1], F_SETFL, O_NONBLOCK);  // as where a terminal multiplexer or a parent made it so
+  fcntl(shown.ends[1], F_SETFL, O_NONBLOCK);  // for example, a terminal multiplexer or a parent has made it so
   fcntl(shown.ends[1], F_SETPIPE_SZ, 4096);
   Started started = relay_to(shown.ends[1]);
   shown.close_writer();
@@ -132,7 +149,7 @@ TEST_CASE("output that does not take more at once gets all of it later") {
 }
 
 TEST_CASE("a target's writes never wait for the host, and what it did not take is told") {
-  const std::size_t held = 5u << 20;  // bytes, about what lies between a target and a host
+  const std::size_t held = 5u << 20;  // bytes, about what fits between a target and a host
   Pipe shown;
   Started started = relay_to(shown.ends[1]);
   shown.close_writer();
@@ -220,4 +237,81 @@ TEST_CASE("a target that keeps our output has no pipe, and nothing is waited for
   CHECK(relay->write_end(OutputStream::kStandardOutput) < 0);
   CHECK(relay->write_end(OutputStream::kStandardError) < 0);
   CHECK_FALSE(relay->drain([](OutputStream, std::span<const char>) {}, [](const std::string&) {}));
+}
+
+namespace {
+
+// What arrives of a relay's standard output, and what is told of it.
+struct Arrived {
+  // Waits for something, and takes it. Returns true if more may come.
+  bool take(OutputRelay& relay) {
+    pollfd source{relay.descriptor(), POLLIN, 0};
+    poll(&source, 1, -1);
+    return relay.drain([&](OutputStream, std::span<const char> bytes) { text.append(bytes.data(), bytes.size()); },
+                       [&](const std::string& sentence) { told.push_back(sentence); });
+  }
+  std::string text;
+  std::vector<std::string> told;
+};
+
+}  // namespace
+
+TEST_CASE("a program prints on whole where its relay is killed again and again, and that is told") {
+  const TargetOutput mode = GENERATE(TargetOutput::kStore, TargetOutput::kShowAndStore);
+  CAPTURE(mode);
+  Pipe shown;
+  StandardOutput ours(shown.ends[1]);
+  Result<OutputRelay> relay = OutputRelay::start(mode);
+  ours.restore();
+  shown.close_writer();
+  REQUIRE(relay);
+  const int target_end = fcntl(relay->write_end(OutputStream::kStandardOutput), F_DUPFD_CLOEXEC, 0);
+  relay->close_write_ends();
+  Arrived arrived;
+  std::string printed;
+  constexpr std::size_t kTimes = 5;
+  for (std::size_t time = 0; time < kTimes; ++time) {
+    const std::string line = "line " + std::to_string(time) + "\n";
+    write_all(target_end, line);  // no write fails, although nobody reads for a moment
+    printed += line;
+    while (arrived.text != printed) REQUIRE(arrived.take(*relay));
+    const pid_t process = holder_named(lanescope::attach::kRelayName, target_end);
+    REQUIRE(process > 0);
+    kill(process, SIGKILL);
+    while (arrived.told.size() <= time) REQUIRE(arrived.take(*relay));
+  }
+  close(target_end);
+  while (arrived.take(*relay)) {
+  }
+  CHECK(arrived.text == printed);
+  CHECK(read_to_end(shown.ends[0]) == (mode == TargetOutput::kStore ? "" : printed));
+  CHECK(relay->has_cut_output());
+  CHECK(arrived.told.size() == kTimes);
+  for (const std::string& sentence : arrived.told) CHECK_THAT(sentence, contains_text("was ended from outside, and another one goes on for it"));
+}
+
+TEST_CASE("a relay that is killed after the process that keeps its pipes is told of, and one that ends with the program is not") {
+  const bool is_killed = GENERATE(false, true);
+  CAPTURE(is_killed);
+  Result<OutputRelay> relay = OutputRelay::start(TargetOutput::kStore);
+  REQUIRE(relay);
+  const int target_end = relay->write_end(OutputStream::kStandardOutput);
+  write_all(target_end, "before");
+  Arrived arrived;
+  while (arrived.text.empty()) REQUIRE(arrived.take(*relay));
+  if (is_killed) {
+    for (const char* const name : {lanescope::attach::kPipesName, lanescope::attach::kRelayName}) {
+      const pid_t process = holder_named(name, target_end);
+      REQUIRE(process > 0);
+      kill(process, SIGKILL);
+    }
+  } else {
+    relay->close_write_ends();
+  }
+  while (arrived.take(*relay)) {
+  }
+  CHECK(arrived.text == "before");
+  CHECK(relay->has_cut_output() == is_killed);
+  REQUIRE(arrived.told.size() == (is_killed ? 1 : 0));
+  if (is_killed) CHECK_THAT(arrived.told.front(), contains_text("was ended from outside: what was printed since is lost"));
 }

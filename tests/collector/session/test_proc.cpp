@@ -1,9 +1,10 @@
-// What is read of processes that lay what the kernel tells of them over as much memory as they like.
+// What is read from processes that map their command line and environment over as much memory as they like.
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +13,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <future>
+#include <latch>
 #include <string>
+#include <thread>
 
 #include "collector/attach/candidate.h"
 #include "collector/attach/process_text.h"
@@ -29,7 +33,7 @@ namespace {
 constexpr std::size_t kWide = 256u << 20;
 const char kShown[] = "HIDDEN=behind";
 
-// A process whose arguments are that many zero bytes, and its environment as many with one variable behind them. Nothing of it is in memory.
+// A process whose arguments are this number of zero bytes, and whose environment is as large with one variable at its end. None of it is in memory.
 class WideProcess {
  public:
   WideProcess() {
@@ -55,7 +59,7 @@ class WideProcess {
   WideProcess& operator=(const WideProcess&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  [[nodiscard]] bool is_wide() const { return is_wide_; }  // else the kernel knows no PR_SET_MM_MAP
+  [[nodiscard]] bool is_wide() const { return is_wide_; }  // false if the kernel has no PR_SET_MM_MAP
 
  private:
   static bool become_wide() {
@@ -67,7 +71,7 @@ class WideProcess {
     if (file == nullptr || std::fread(stat.data(), 1, stat.size() - 1, file) == 0) return false;
     std::fclose(file);
     std::array<std::uint64_t, 53> field{};
-    char* place = std::strrchr(stat.data(), ')') + 4;  // behind the state, field 3 of proc(5)
+    char* place = std::strrchr(stat.data(), ')') + 4;  // after the state, which is field 3 of proc(5)
     for (std::size_t i = 4; i < field.size(); ++i) field[i] = std::strtoull(place, &place, 10);
     prctl_mm_map map{};
     map.start_code = field[26];
@@ -88,7 +92,7 @@ class WideProcess {
   bool is_wide_ = false;
 };
 
-long most_memory_in_use() {  // KiB, ever
+long most_memory_in_use() {  // the peak, in KiB
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss;
@@ -153,6 +157,29 @@ TEST_CASE("a process that names itself with what stands around names is taken fo
   for (const int each : {ready[0], ready[1], go[0], go[1]}) close(each);
 }
 
+TEST_CASE("a number that a thread has, or nobody, is no process") {
+  CHECK(may_be_process(getpid()));
+  CHECK(may_be_process(getppid()));
+  std::latch seen(1);
+  std::promise<pid_t> number;
+  std::thread thread([&] {
+    number.set_value(static_cast<pid_t>(syscall(SYS_gettid)));
+    seen.wait();
+  });
+  const pid_t of_thread = number.get_future().get();
+  CHECK(parent_of_process(of_thread) == 0);
+  CHECK_FALSE(may_be_process(of_thread));
+  seen.count_down();
+  thread.join();
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t ended{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  CHECK(may_be_process(child));
+  REQUIRE(waitpid(child, nullptr, 0) == child);
+  CHECK_FALSE(may_be_process(child));
+}
+
 TEST_CASE("the variables and arguments that a program was started with are read whole") {
   const std::string long_value(1 << 16, 'v');
   const std::string long_argument(100'000, 'a');
@@ -176,7 +203,7 @@ TEST_CASE("the variables and arguments that a program was started with are read 
   CHECK(variables.found == std::map<std::string, std::string>{{"LONG", long_value}, {"LAST", ""}});
   CHECK(variables.of("LAST") == StartEnvironment::kWith);
   CHECK(variables.of("NONE") == StartEnvironment::kWithout);
-  CHECK(variables.of("FIRS") == StartEnvironment::kWithout);  // FIRST is another one
+  CHECK(variables.of("FIRS") == StartEnvironment::kWithout);  // FIRST is a different variable
   CHECK(has_arguments(child));
   CHECK_FALSE(program_state(child).number.is_same(program_state(getpid()).number));
   kill(child, SIGKILL);
@@ -184,7 +211,7 @@ TEST_CASE("the variables and arguments that a program was started with are read 
 }
 
 TEST_CASE("a process that writes over its environment is none without a variable") {
-  // As programs do that show what they do in place of their command: what stood there is one text, and zeros behind it.
+  // Like programs that show their status in place of their command: the area then has one text followed by zeros.
   const pid_t pid = fork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -210,7 +237,7 @@ TEST_CASE("what a program was started with is known once it was asked for, whate
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(go[0], STDIN_FILENO);
     dup2(ready[1], STDOUT_FILENO);
-    // Over its environment it writes one that looks whole, then it forks.
+    // It overwrites its environment with a valid one, then forks.
     const char* const script =
         "import ctypes, os, sys\n"
         "fields = open('/proc/self/stat').read().rsplit(')', 1)[1].split()\n"

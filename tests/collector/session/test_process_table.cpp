@@ -23,7 +23,7 @@ using namespace lanescope::session;
 
 namespace {
 
-// A process that has ended; whoever asks for it by its number finds that it has.
+// A process that has ended, which shows if its number is looked up.
 class EndedProcess {
  public:
   EndedProcess() : pid_(fork()) {
@@ -40,7 +40,7 @@ class EndedProcess {
   pid_t pid_;
 };
 
-// How many processes could not be followed where this one has hung up by the time that it is greeted.
+// Returns the number of processes that could not be followed if this process has hung up before it is greeted.
 std::uint64_t unfollowed_of(pid_t pid, std::int64_t since) {
   FrameLog log{{}, {}};
   ProcessTable table(log, {}, {}, nullptr, [](const std::string&) {});
@@ -57,7 +57,7 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 
 enum class Agent { kWaits, kHasGone };
 
-// A process that waits for its end, and the table of a recording to which its programs report: n began 10 n ms after it.
+// A process that waits to be killed, and the table of a recording that its programs report to: program n starts 10 n ms after the recording.
 class ManyPrograms {
  public:
   ManyPrograms() {
@@ -82,7 +82,7 @@ class ManyPrograms {
   [[nodiscard]] ProcessTable& table() { return table_; }
   [[nodiscard]] const std::vector<std::string>& sentences() const { return sentences_; }
 
-  // Program n, called "program-n", is greeted; it has waited for so long. An exec closes the connections of those before it.
+  // Greets program n, called "program-n", which has waited for `waited` ns. An exec closes the connections of earlier programs.
   void greet(int n, Agent agent, std::int64_t waited = 0) {
     for (auto& [other, end] : ends_)
       if (other < n) end.reset();
@@ -104,7 +104,7 @@ class ManyPrograms {
     REQUIRE(waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT) == 0);
     ends_.clear();
   }
-  // What the file says, once the recording is over.
+  // The processes in the file, after the end of the recording.
   [[nodiscard]] std::vector<Process> recorded() {
     table_.detach_all();
     log_.close({});
@@ -112,7 +112,7 @@ class ManyPrograms {
     REQUIRE(trace);
     return (*trace)->processes();
   }
-  // When program n began, since the recording did.
+  // The start of program n, relative to that of the recording.
   [[nodiscard]] static Nanoseconds begin_of(int n) { return 10 * n * kMillisecond; }
 
  private:
@@ -134,7 +134,7 @@ TEST_CASE("programs that follow each other in a process are told apart in whatev
   do {
     const Agent early = GENERATE(Agent::kWaits, Agent::kHasGone);
     ManyPrograms programs;
-    std::vector<int> expected;  // those that are not known to have been followed by another yet
+    std::vector<int> expected;  // programs that are not known to be replaced yet
     for (const int n : order) {
       const bool is_late = !expected.empty() && expected.back() > n;
       programs.greet(n, n == 3 || (!is_late && early == Agent::kWaits) ? Agent::kWaits : Agent::kHasGone);
@@ -143,7 +143,7 @@ TEST_CASE("programs that follow each other in a process are told apart in whatev
     CAPTURE(order, early);
     REQUIRE(programs.table().live().size() == 1);
     CHECK(programs.table().live().front()->is_connected());
-    CHECK(programs.table().unfollowed() == 0);  // each had just begun to wait
+    CHECK(programs.table().unfollowed() == 0);  // each had just started to wait
     CHECK(programs.sentences().empty());
     const std::vector<Process> recorded = programs.recorded();
     REQUIRE(recorded.size() == expected.size());
@@ -153,7 +153,7 @@ TEST_CASE("programs that follow each other in a process are told apart in whatev
       CHECK(recorded[i].end_kind == (i + 1 < recorded.size() ? ProcessEndKind::kReplaced : ProcessEndKind::kDetached));
       if (i + 1 < recorded.size()) CHECK(recorded[i].end == ManyPrograms::begin_of(expected[i + 1]));
       const bool has_gone = expected[i] != 3 && early == Agent::kHasGone;
-      CHECK((recorded[i].name == "program-" + std::to_string(expected[i])) == has_gone);  // else its file's, which the kernel knows
+      CHECK((recorded[i].name == "program-" + std::to_string(expected[i])) == has_gone);  // otherwise it is the name of its file, which the kernel knows
     }
   } while (std::next_permutation(order.begin(), order.end()));
 }
@@ -166,7 +166,7 @@ TEST_CASE("how a process ended is how its last program did, whether that was hea
   programs.kill_process();
   CHECK(programs.table().reap() == 1);
   if (is_heard_late) programs.greet(2, Agent::kHasGone);
-  programs.greet(1, Agent::kHasGone);  // a second connection of the first, which nobody came to before
+  programs.greet(1, Agent::kHasGone);  // a second connection of the first program, which was not answered
   programs.table().reap();
   CHECK(programs.table().live().empty());
   CHECK(programs.table().unfollowed() == 0);
@@ -198,7 +198,7 @@ TEST_CASE("a program of which nothing was heard is the one that reports where it
   programs.table().add_attached(programs.pid());
   programs.greet(1, Agent::kWaits);
   CHECK(programs.table().joined() == 1);
-  programs.greet(2, Agent::kWaits);  // of the same file, in the same process
+  programs.greet(2, Agent::kWaits);  // from the same file, in the same process
   CHECK(programs.table().joined() == 2);
 }
 
@@ -206,7 +206,16 @@ TEST_CASE("a process that ended while its agent waited for an answer gave all th
   constexpr std::int64_t kSecond = 1'000'000'000;
   const EndedProcess ended;
   CHECK(unfollowed_of(ended.pid(), monotonic_now()) == 0);
-  CHECK(unfollowed_of(ended.pid(), monotonic_now() - 6 * kSecond) == 1);  // it may have gone on without an answer, and then ended
-  CHECK(unfollowed_of(ended.pid(), monotonic_now() + kSecond) == 1);      // by a clock of its own: nothing is known
-  CHECK(unfollowed_of(getpid(), monotonic_now()) == 1);                   // it lives, and records nothing from here on
+  CHECK(unfollowed_of(ended.pid(), monotonic_now() - 6 * kSecond) == 1);  // it may have continued without an answer, and then ended
+  CHECK(unfollowed_of(ended.pid(), monotonic_now() + kSecond) == 1);      // its time is in the future, by another clock: nothing is known
+  CHECK(unfollowed_of(getpid(), monotonic_now()) == 1);                   // it still runs, and records nothing from here on
+}
+
+TEST_CASE("processes that have ended are no longer running while what they have written is read") {
+  ManyPrograms programs;
+  programs.greet(1, Agent::kWaits);
+  CHECK(programs.table().is_any_running());
+  programs.kill_process();
+  CHECK_FALSE(programs.table().is_empty());
+  CHECK_FALSE(programs.table().is_any_running());
 }

@@ -1,6 +1,8 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <csignal>
+#include <map>
+#include <string>
 
 #include "model/trace/load.h"
 #include "processes/target_process.h"
@@ -12,7 +14,7 @@ using namespace lanescope::session;
 
 namespace {
 
-// A target: claims a ring, writes pairs of pushes and pops and one push more, and dies without a word.
+// A target: claims a ring, writes pairs of pushes and pops and one more push, and dies without notice.
 [[noreturn]] void write_and_die(const channel::SharedMemory& memory, std::uint64_t pairs) {
   const std::uint32_t thread = 77;
   const auto index = channel::claim_thread_ring(memory, thread);
@@ -34,6 +36,15 @@ namespace {
   _exit(0);
 }
 
+// Gives the log a file of a session whose times begin at one second.
+void open_at(const std::filesystem::path& path, FrameLog& log) {
+  auto file = TraceFileWriter::create(path, Overwrite::kRefuse);
+  REQUIRE(file);
+  proto::SessionStart start;
+  start.set_epoch(1'000'000'000);
+  log.open(std::move(*file), start);
+}
+
 }  // namespace
 
 TEST_CASE("what a target had written before SIGKILL is in the file, and nothing else") {
@@ -41,12 +52,8 @@ TEST_CASE("what a target had written before SIGKILL is in the file, and nothing 
   const test::TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "killed.trace";
   {
-    auto file = TraceFileWriter::create(path, Overwrite::kRefuse);
-    REQUIRE(file);
     FrameLog log({}, {});
-    proto::SessionStart start;
-    start.set_epoch(1'000'000'000);
-    log.open(std::move(*file), start);
+    open_at(path, log);
     auto memory = TargetMemory::create(1, {});
     REQUIRE(memory);
     const pid_t pid = fork();
@@ -56,7 +63,7 @@ TEST_CASE("what a target had written before SIGKILL is in the file, and nothing 
     process.connect(std::move(*memory), FileDescriptor());
     siginfo_t information{};
     REQUIRE(waitid(P_PID, static_cast<id_t>(pid), &information, WEXITED | WNOWAIT) == 0);
-    process.finish(std::nullopt);  // it finds out how the process ended while nobody has waited for it
+    process.finish(std::nullopt);  // it finds out how the process ended as long as nobody has waited for it
     CHECK(process.completeness().produced == 2 * kPairs + 1);
     CHECK(process.completeness().dropped == 0);
     waitpid(pid, nullptr, 0);
@@ -68,6 +75,48 @@ TEST_CASE("what a target had written before SIGKILL is in the file, and nothing 
   REQUIRE((*trace)->processes().size() == 1);
   CHECK((*trace)->processes()[0].end_kind == ProcessEndKind::kSignaled);
   CHECK((*trace)->processes()[0].signal == SIGKILL);
+}
+
+TEST_CASE("what a target does behind the end of its recording is left out, and what is open there is cut, however late the end is seen") {
+  constexpr std::int64_t kEnd = 2'000'000'000;
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "late.trace";
+  {
+    FrameLog log({}, {});
+    open_at(path, log);
+    auto memory = TargetMemory::create(1, {});
+    REQUIRE(memory);
+    const channel::SharedMemory& shared = (*memory)->shared();
+    constexpr std::uint32_t kThread = 77;
+    channel::RingProducer ring(shared.thread_ring(*channel::claim_thread_ring(shared, kThread)), shared.thread_pool());
+    const auto write = [&](channel::RecordType type, std::int64_t time, const char* text) {
+      channel::Record record{};
+      record.thread = kThread;
+      record.type = type;
+      record.time = time;
+      ring.write(record, text);
+    };
+    CodeNaming naming(log);
+    AgentIntroduction agent;
+    agent.since = 1'000'000'000;
+    TargetProcess process(1, getpid(), describe_process(getpid()), agent, log, naming, [](const std::string&) {});
+    process.connect(std::move(*memory), FileDescriptor());
+    write(channel::RecordType::kRangePush, kEnd - 30, "whole");
+    write(channel::RecordType::kRangePop, kEnd - 20, "");
+    write(channel::RecordType::kRangePush, kEnd - 10, "cut");
+    write(channel::RecordType::kRangePop, kEnd + 10, "");
+    write(channel::RecordType::kRangePush, kEnd + 20, "behind");
+    write(channel::RecordType::kRangePop, kEnd + 30, "");
+    process.request_stop(kEnd);
+    process.end_part();
+  }
+  const auto trace = load_trace(path);
+  REQUIRE(trace);
+  std::map<std::string, Nanoseconds> durations;
+  for (LaneId lane = 0; lane < (*trace)->lanes().size(); ++lane)
+    for (EventIndex i = 0; i < (*trace)->lane(lane).size(); ++i)
+      durations[std::string((*trace)->name((*trace)->lane(lane).name(i)))] = (*trace)->lane(lane).duration(i);
+  CHECK(durations == std::map<std::string, Nanoseconds>{{"whole", 10}, {"cut", 10}});
 }
 
 TEST_CASE("the memory that a target gets can neither shrink under the host nor grow") {

@@ -1,27 +1,26 @@
-// A program with NVTX that knows nothing of a recorder. It is told by lines on its standard input what to do next, and answers each with
-// "done". At the end it says how many ranges it made since the first line, and exits with 7.
+// A program with NVTX that knows nothing of a recorder. Lines on its standard input tell it what to do next, and it answers each with "done". At the end it
+// prints how many ranges it made since the first line, and exits with 7.
 //
 //   range NAME      one push and pop
-//   burst COUNT     so many
-//   threads COUNT   one range on each of so many new threads
-//   load PATH       loads a library with NVTX of its own and calls its plugin_range()
+//   burst COUNT     this number of push/pop pairs
+//   threads COUNT   one range on each of this number of new threads
+//   load PATH       loads a library with its own NVTX and calls its plugin_range()
 //   fork            a child makes one range and ends
 //   follow          a forked child makes one range and obeys from here on; this process waits for it and ends as it does
-//   become          a child that runs this program anew obeys from here on, in the same way
-//   lock COUNT      forks so many children, whose preparation takes a lock in which another thread registers strings with NVTX all the time
-//   nest            forks a child, whose preparation forks another one first, which then forks as well; makes a range where no process holds signals
-//                   then, and all load libraries in no time
-//   mask            forks a child whose preparation holds all signals until the child is ready, which then holds SIGUSR1; makes a range where all see what
-//                   they set
+//   become          a child that executes this program again obeys from here on, in the same way
+//   lock COUNT      forks this number of children; the preparation takes a lock under which another thread registers strings with NVTX all the time
+//   nest            forks a child; the preparation first forks another one, which then forks as well; makes a range if no process holds signals
+//                   afterwards, and all load libraries quickly
+//   mask            forks a child; the preparation holds all signals until the child is ready, which then holds SIGUSR1; makes a range if all processes
+//                   have the masks that they set
 //   clear           closes all descriptors but the first three, as daemons do
-//   open            says "opens", and opens and closes a file until the next line comes
-//   opened          makes a range "lowest" where that file had the lowest number each time, or what was in the way was no socket
-//   early           one range in the domain, and with the string, that were made without a tool
-//   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which nobody registers now
+//   open            prints "opens", and opens and closes a file until the next line comes
+//   opened          makes a range "lowest" if that file had the lowest number each time, or no socket had a lower one
+//   early           one range in the domain, and with the string, that were created without a tool
+//   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which is not registered now
 //
-// With the argument "initialised" it has called NVTX before, without a tool; a domain and a registered string among these calls. "guarded":
-// so it has, and a page among its variables can't be read. "filtered": the kernel ends it for each system call but its own and those that
-// attaching needs.
+// With the argument "initialised" it has called NVTX before, without a tool; these calls created a domain and a registered string. "guarded": the same, and a
+// page among its variables cannot be read. "filtered": the kernel kills it for each system call except its own and those that attaching needs.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -32,6 +31,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -57,7 +57,7 @@
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-alignas(kPageBytes) char guarded_pages[3 * kPageBytes] = {1};  // not zero, so that it stands in the file
+alignas(kPageBytes) char guarded_pages[3 * kPageBytes] = {1};  // not zero, so that it is stored in the file
 
 nvtxDomainHandle_t early_domain = nullptr;
 nvtxStringHandle_t early_string = nullptr;
@@ -69,7 +69,7 @@ void initialise_without_tool() {
   early_string = nvtxDomainRegisterStringA(early_domain, "early string");
 }
 
-// Each of these has its answer next to it: a jump reaches 255 instructions far.
+// Each comparison has its answer next to it, because a jump reaches only 255 instructions.
 bool allow_needed_calls() {
   std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   const auto allow = [&filter](long number) {
@@ -99,7 +99,7 @@ void fork_child() {
 
 std::mutex registering;  // held across forks
 
-// Returns how many ranges it made. One that hangs ends the program.
+// Returns the number of ranges that it made. If it hangs, the program is killed.
 int fork_beside_registering(int count) {
   constexpr unsigned kSeconds = 60;
   alarm(kSeconds);
@@ -129,12 +129,25 @@ bool goes_on = false;  // in the child that a preparation forked
 bool is_slow = false;  // in the preparation
 int nested_status = 0;
 
-// Loads a library 20 times. Whether that takes longer than forks are waited for, twenty times over.
+// How often this thread has waited. What it does without waiting adds nothing, even on a busy machine.
+long waits_so_far() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+// Loads a library 20 times, while the agent's own thread looks for new ones at least once. Returns true if loading waited more often than a thread that waits
+// for a fork would.
 bool loads_slowly() {
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 20; ++i)
+  constexpr long kMostWaits = 500;
+  long waits = 0;
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    const long before = waits_so_far();
     if (void* const library = dlopen("libutil.so.1", RTLD_NOW); library != nullptr) dlclose(library);
-  return std::chrono::steady_clock::now() - begin > std::chrono::seconds(1);
+    waits += waits_so_far() - before;
+  }
+  return waits > kMostWaits;
 }
 
 bool holds_signals() {
@@ -142,13 +155,13 @@ bool holds_signals() {
   return pthread_sigmask(SIG_SETMASK, nullptr, &held) != 0 || sigisemptyset(&held) == 0;
 }
 
-// A child of a child's preparation. Returns how many ranges it made: one where no process holds signals behind that.
+// Forks a child within the preparation of another fork. Returns the number of ranges that it made: one if no process holds signals afterwards.
 int fork_within_a_preparation() {
   static const int is_prepared = pthread_atfork(
       [] {
         if (std::exchange(is_nested, true)) return;
         is_slow = loads_slowly();
-        goes_on = fork() == 0;  // and then makes the fork that this comes before
+        goes_on = fork() == 0;  // the child then makes the fork that this is the preparation of
         if (goes_on) return;
         wait(&nested_status);
       },
@@ -174,7 +187,7 @@ bool holds_only(int signal) {
   return sigisemptyset(&held) != 0;
 }
 
-// As programs do that want no signal in a child before it is ready. Returns how many ranges it made.
+// Does what programs do that want no signal in a child before it is ready. Returns the number of ranges that it made.
 int fork_with_signals_held() {
   static const int is_prepared = pthread_atfork(
       [] {
@@ -215,7 +228,7 @@ void become_child() {
   execl("/proc/self/exe", "attach_nvtx_target", "initialised", static_cast<char*>(nullptr));
 }
 
-// In a call that can be told to hold no lock even where stacks can't be followed.
+// Waits in a call that is known to hold no lock even if stacks cannot be followed.
 void wait_for_input() {
   pollfd input{STDIN_FILENO, POLLIN, 0};
   if (std::cin.rdbuf()->in_avail() <= 0) poll(&input, 1, -1);

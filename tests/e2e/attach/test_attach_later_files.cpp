@@ -1,4 +1,4 @@
-// What a program loads after the attach is recorded from its first call on.
+// Libraries that a program loads after the attach are recorded from their first call on.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -34,7 +34,7 @@ struct RecordedLives {
   std::string messages;
 };
 
-// A second of a program that loads and unloads the library again and again, each life 3 ms long.
+// Records for a second a program that loads and unloads the library again and again; each load lasts 3 ms.
 RecordedLives record_lives(const std::string& library, const std::string& traces) {
   const TemporaryFolder folder;
   RunningTarget target({program("lanescope_program_nvtx_reloading").string(), library});
@@ -50,7 +50,7 @@ RecordedLives record_lives(const std::string& library, const std::string& traces
   return {load(folder.path() / "x.trace"), ran.messages};
 }
 
-// The first and the last may have begun before the recording, or ended behind it.
+// The first and the last may have begun before the recording, or ended after it.
 void check_that_all_are_whole(const std::map<long, int>& lives) {
   REQUIRE(lives.size() > 20);
   const long first = lives.begin()->first;
@@ -62,7 +62,7 @@ void check_that_all_are_whole(const std::map<long, int>& lives) {
 }  // namespace
 
 TEST_CASE("a library that is loaded after the attach is recorded from its first range on, each time") {
-  // By its name alone it is found by a path of the program's, so that the agent can't load it in the program's place.
+  // The bare name is found through a path of the program's, so the agent cannot load the library in the program's place.
   const std::string library = GENERATE(program("liblanescope_program_nvtx_life.so").string(), std::string("liblanescope_program_nvtx_life.so"));
   const std::string traces = GENERATE("nvtx", "nvtx,osrt");
   CAPTURE(library, traces);
@@ -77,6 +77,24 @@ TEST_CASE("the calls of a library that is loaded after the attach are recorded f
   check_that_all_are_whole(lives);
   const std::uint64_t sleeps = count_events(*recorded.trace, TrackKind::kOsRuntime, "usleep");
   CHECK(sleeps >= 3 * (lives.size() - 2));
+}
+
+TEST_CASE("libraries are recorded from their first range on where threads have left the loader's list by exceptions, jumps and their end") {
+  const TemporaryFolder folder;
+  const std::string way = GENERATE("throw", "end", "cancel", "jump");
+  const bool traces_os_calls = GENERATE(false, true);
+  CAPTURE(way, traces_os_calls);
+  constexpr int kLives = 20;
+  NvtxProgram target({program("lanescope_program_leaves_list").string(), program("liblanescope_program_nvtx_life.so").string(), std::to_string(kLives), way});
+  session::AttachRequest request = attach_request(target.pid(), folder.path() / "x");
+  request.settings.trace_os_runtime = traces_os_calls;
+  std::unique_ptr<session::Recording> recording = attach(request);
+  target.wait_until_recorded(*recording);
+  target.obey("begin");
+  std::map<long, int> lives = ranges_by_life(*end(std::move(recording)));
+  lives.erase(0);
+  CHECK(lives.size() == kLives);
+  CHECK(std::all_of(lives.begin(), lives.end(), [](const auto& life) { return life.second == 3; }));
 }
 
 TEST_CASE("what a library marks while it is being loaded is missing, which is said, and nothing else of it is") {

@@ -5,7 +5,7 @@
 namespace lanescope::test {
 namespace {
 
-// Those that end a process by default and are no fault of its code, beside faults.
+// The signals that end a process by default: those that are no fault of its code, and faults.
 constexpr int kDeadly[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGTRAP,   SIGABRT, SIGBUS,    SIGFPE,  SIGKILL, SIGUSR1, SIGSEGV, SIGUSR2, SIGPIPE,
                            SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGSTKFLT, SIGPOLL, SIGPWR,  SIGSYS,  34,      64};
 
@@ -56,6 +56,7 @@ void add_surroundings(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"seccomp-vfork"}, .ranges = 250});
   ways.push_back({.arguments = {"seccomp-strict"}, .ranges = 220, .said = "it asks for seccomp's strict mode"});
   ways.push_back({.arguments = {"seccomp-first", "100000"}, .ranges = 100'000, .traced = "osrt"});
+  ways.push_back({.arguments = {"seccomp-ends"}});
   ways.push_back({.arguments = {"seccomp-no-sockets"}, .said = "it may have no socket by which it could report", .only = Joining::kLaunched});
   ways.push_back({.arguments = {"no-growth"}, .said = "it has no room for the memory in which it would report", .only = Joining::kLaunched});
   for (const char* closed : {"exec <&-", "exec >&-", "exec 2>&-", "exec <&- >&- 2>&-"}) {
@@ -75,7 +76,7 @@ void add_surroundings(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"lines", "200000"}});
 }
 
-// What a child can't get past that has to find its way to the recorder.
+// Boundaries that keep a child from reaching the recorder.
 void add_boundaries(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"no-descriptors"}, .ranges = 250, .said = "has no file descriptor left by which it could report"});
   ways.push_back({.arguments = {"opens-nothing"},

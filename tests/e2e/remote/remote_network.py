@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Records and fetches by ssh between two network namespaces, over a link that delays, is slow and loses packets.
+"""Records and fetches by ssh between two network namespaces, over a link with delay, limited rate and packet loss.
 
 remote_network.py LANESCOPE PROGRAM TRACE      PROGRAM makes NVTX calls (nvtx_threads)
 
-The namespaces are joined by TUN devices, between which this process carries the packets, since kernels without sch_netem lose none. What arrives must be
-the file there, byte for byte, also where the link is away for a time. Prints a line for each link. Skipped (77) without root, TUN devices, or sshd.
+The namespaces are joined by TUN devices. This process carries the packets between them, because kernels without sch_netem can't lose packets. The copy must
+equal the remote file, byte for byte, even if the link is down for a time. Prints a line for each link. Skipped (77) without root, TUN devices, or sshd.
 """
 import collections
 import ctypes
@@ -25,22 +25,22 @@ import threading
 import time
 
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
-PACKETS_HELD = 256  # each way; a queue that is full loses what comes
+PACKETS_HELD = 256  # in each direction; a full queue drops new packets
 
 
 def new_network(address):
-    """Puts this process into a network of its own; the descriptor of its only device."""
+    """Puts this process into a network namespace of its own. Returns the descriptor of its only device."""
     if ctypes.CDLL(None, use_errno=True).unshare(NEW_NETWORK) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
     device = os.open("/dev/net/tun", os.O_RDWR)
-    fcntl.ioctl(device, 0x400454CA, struct.pack("16sH22x", b"tun0", 0x1001))  # TUNSETIFF: packets of IP, without a header
+    fcntl.ioctl(device, 0x400454CA, struct.pack("16sH22x", b"tun0", 0x1001))  # TUNSETIFF: IP packets without a header
     for command in ("link set dev lo up", f"addr add {address}/24 dev tun0", "link set dev tun0 up"):
         subprocess.run(["ip", *command.split()], check=True)
     return device
 
 
 class Link:
-    """Carries packets both ways; a thread of its own."""
+    """Carries packets in both directions, in a thread of its own."""
 
     def __init__(self, ends):
         self.ends, self.queues = ends, (collections.deque(), collections.deque())
@@ -51,7 +51,7 @@ class Link:
         thread.start()
 
     def become(self, delay, rate, loss):
-        """Seconds each way, bytes a second, share of packets that is lost."""
+        """Sets the delay in seconds each way, the rate in bytes per second, and the share of lost packets."""
         self.delay, self.rate, self.loss, self.lost, self.carried = delay, rate, loss, 0, 0
 
     def carry(self):
@@ -116,8 +116,11 @@ def main():
                 os._exit(1)
         theirs.close()
         try:
-            device = new_network("10.231.0.1")
-            _, received, _, _ = socket.recv_fds(ours, 1, 1)
+            try:
+                device = new_network("10.231.0.1")
+                _, received, _, _ = socket.recv_fds(ours, 1, 1)
+            except (OSError, subprocess.CalledProcessError) as error:
+                skip(f"no network could be made: {error}")
             if not received:
                 skip("no network could be made")
             link = Link([device, received[0]])

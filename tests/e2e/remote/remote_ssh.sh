@@ -1,5 +1,5 @@
 #!/bin/bash
-# Records over ssh, through an sshd that is started for each link as its ProxyCommand: no port, no service, keys of its own. Skipped (77) where
+# Records over ssh, through an sshd that is started for each link as its ProxyCommand: no port, no service, keys of its own. Skipped (77) if
 # there is no sshd.
 #
 #   remote_ssh.sh LANESCOPE PROGRAM        PROGRAM makes NVTX calls (nvtx_threads)
@@ -13,7 +13,7 @@ chmod 700 .
 export XDG_RUNTIME_DIR=$folder
 ssh-keygen -q -t ed25519 -N '' -f host && ssh-keygen -q -t ed25519 -N '' -f user || exit 1
 cp user.pub authorized
-# sshd as root wants this folder of its package.
+# An sshd that runs as root requires this folder of its package.
 [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
 cat > sshd_config << END
 HostKey $folder/host
@@ -43,7 +43,7 @@ Host behind
 Host stranger
   ProxyCommand $sshd -i -f $folder/sshd_config
 END
-# The user's own configuration, which ssh finds by the home that the system knows.
+# The user's own configuration, which ssh finds in the home folder that the system knows.
 mkdir bin
 printf '#!/bin/sh\nexec %s -F %s "$@"\n' "$(command -v ssh)" "$folder/ssh_config" > bin/ssh
 chmod +x bin/ssh
@@ -53,7 +53,7 @@ ssh gpu7 true || { echo "remote_ssh: this sshd takes no connection here"; exit 7
 failures=0
 check() { if ! eval "$2"; then echo "remote_ssh: $1"; failures=$((failures + 1)); fi; }
 
-# A path that a shell there would take apart.
+# A path that a shell on the other side would split.
 there="$folder/it's a \$HOME\\ \"of
 lines\" *"
 mkdir "$there"
@@ -73,7 +73,10 @@ check "words: it ended with $code" '[ $code = 3 ]'
 check "words arrived changed" '[ "$(cat output)" = "$there|a b|it'"'"'s|\"q\"|\$HOME \$(id)|line
 feed|\\||--|" ]'
 "$lanescope" profile --on ssh:gpu7 -o none -- true > output 2> messages
-check "nothing says that there is no lanescope" 'grep -q "has no lanescope" messages && grep -q "tar -C" messages && grep -q -- "--remote-lanescope .lanescope/bin/lanescope" messages'
+check "nothing says that there is no lanescope" 'grep -q "has no lanescope" messages && grep -q -- "--copy-recorder" messages'
+mkdir -p own/bin own/lib && strip -o own/bin/lanescope "$lanescope" && strip -o own/lib/liblanescope-agent.so "${lanescope%/*}/../lib/liblanescope-agent.so" || exit 1
+own/bin/lanescope profile --on ssh:behind --copy-recorder $quiet -o copied -- "$program" > output 2> messages
+check "nothing was recorded by a copy" '[ $? = 0 ] && "$lanescope" info copied.trace | grep -q "Contents  *complete: nothing dropped" && cmp -s cache/lanescope/recorders/*/bin/lanescope own/bin/lanescope'
 "$lanescope" sessions --on ssh:stranger --remote-lanescope "$lanescope" > output 2> messages
 code=$?
 check "a host whose key is not known was spoken to" '[ $code = 1 ] && grep -q "Host key verification failed" messages'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a small network with JAX: one compiled step, run so many times; before each, the host spends some milliseconds on its data."""
+"""Trains a small network with JAX: one compiled step, run many times. Before each step, the host spends some milliseconds on its data."""
 import argparse
 import time
 

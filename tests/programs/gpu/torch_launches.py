@@ -1,13 +1,13 @@
-"""A PyTorch training loop whose GPU is held up by what the mode says, with a range "step N" around each step.
+"""A PyTorch training loop whose GPU is limited in the way of the mode, with a range "step N" around each step.
 
 Use: torch_launches.py MODE [--steps N]
 
-eager      many small operations, launched one by one: the CPU bounds the GPU
+eager      many small operations, launched one by one: the CPU limits the GPU
 graph      the same step as a CUDA graph
-large      few large operations, on tensor cores (TF32): the GPU bounds the program, and there is nothing to find
+large      few large operations on tensor cores (TF32): the GPU limits the program, and there is nothing to find
 fp32       the same without tensor cores
-item       as eager, and the value of each layer is asked for (.item()), which waits for the GPU
-pageable   as large, and each step's input is copied from memory that is not pinned
+item       as eager, but the value of each layer is read (.item()), which waits for the GPU
+pageable   as large, but each step's input is copied from memory that is not pinned
 """
 import argparse
 

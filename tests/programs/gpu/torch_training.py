@@ -2,7 +2,7 @@
 
 Use: torch_training.py [--workers N] [--steps N] [--count-step K]
 
-With no workers the transform runs between two steps and the GPU waits for it; with four it runs beside them. --count-step K counts the GPU
+Without workers the transform runs between two steps and the GPU waits for it; with four it runs in parallel. --count-step K counts the GPU
 kernels of step K with torch.profiler and prints them, to compare with a recording of another run.
 """
 import argparse
@@ -13,7 +13,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 BATCH = 32
-TRANSFORM_SECONDS = 0.0004  # a sample; 12.8 ms a batch on one worker
+TRANSFORM_SECONDS = 0.0004  # per sample; 12.8 ms per batch on one worker
 
 
 class SlowDataset(Dataset):

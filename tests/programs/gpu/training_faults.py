@@ -1,8 +1,8 @@
-"""A PyTorch training loop with one fault that people's loops have, chosen by name. No NVTX: what a program says of itself is not needed to find it.
+"""A PyTorch training loop with one common fault, chosen by name. It has no NVTX ranges, because the fault must be found without them.
 
 Use: training_faults.py FAULT [--steps N]
 
-Prints the milliseconds of a step, so that the cost of a fault is known: its step less that of `none`. A step without a fault keeps the GPU busy.
+Prints the milliseconds of a step, so that the cost of a fault is known: its step minus that of `none`. A step without a fault keeps the GPU busy.
 """
 import argparse
 import gc
@@ -28,7 +28,7 @@ def network():
 
 
 def decode_images(seconds):
-    """What a loader without workers does between two steps: decodes and transforms on the thread that launches."""
+    """The work of a loader without workers between two steps: decodes and transforms on the thread that launches."""
     end = time.perf_counter() + seconds
     value = torch.rand(64, 64)
     while time.perf_counter() < end:

@@ -1,4 +1,4 @@
-// What it may not do, or has not: descriptors, roots, users, memory, clocks, calls of the kernel.
+// Ways with restrictions: descriptors, roots, users, memory, clocks, system calls.
 #include "lives.h"
 
 #include <dlfcn.h>
@@ -84,7 +84,7 @@ int lives_tomorrow() {
   });
 }
 
-// As few bytes as a thread may have.
+// Uses the smallest stack that a thread may have.
 int has_small_stacks() {
   pthread_attr_t small;
   pthread_attr_init(&small);
@@ -110,7 +110,7 @@ int has_small_stacks() {
   return kCode;
 }
 
-// All memory that it maps from now on is to be there at once.
+// All memory that it maps from now on must be present at once.
 int locks_its_memory() {
   must(mlockall(MCL_FUTURE) == 0, "mlockall");
   usleep(2'000);
@@ -124,7 +124,7 @@ int locks_its_memory() {
 
 #define LANESCOPE_ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-// From here on the kernel ends it for all that is not here.
+// From here on the kernel ends it for every call that is not in the filter.
 void must_filter(const sock_filter* code, std::size_t length) {
   const sock_fprog filter{static_cast<unsigned short>(length), const_cast<sock_filter*>(code)};
   must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "seccomp");
@@ -138,12 +138,20 @@ int may_only_write() {
   _exit(kCode);
 }
 
-// Its first ranges come behind that.
+// The kernel ends it for a call that the filter forbids.
+int calls_what_is_forbidden() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  must_filter(code, std::size(code));
+  syscall(SYS_getppid);
+  return 98;
+}
+// Its first ranges come after the filter.
 int is_guarded_first() {
   may_only_write();
   return 98;
 }
-// Neither has it room for what it would report in, nor may its files grow.
+// It has no address space for what it would report in, and its files may not grow.
 int may_grow_nothing() {
   constexpr rlim_t kAddresses = 200ul << 20;
   const rlimit room{kAddresses, kAddresses}, files{0, 0};
@@ -151,8 +159,8 @@ int may_grow_nothing() {
   steps(100);
   return kCode;
 }
-// Its first ranges come when it has no descriptor left, nor have its children; nothing of that is recorded, and each of the six is to be told of. It lives on
-// for so many milliseconds in between.
+// Its first ranges, and those of its children, come when it has no descriptor left. Nothing of that is recorded, and each of the six processes must be
+// reported. It lives on for the given number of milliseconds in between.
 int may_open_nothing() {
   const rlimit none{3, 3};
   must(setrlimit(RLIMIT_NOFILE, &none) == 0, "setrlimit");
@@ -168,7 +176,7 @@ int may_open_nothing() {
   }
   return kCode;
 }
-// Without sockets, which are refused.
+// Sockets are refused.
 int may_have_no_sockets() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
@@ -176,7 +184,7 @@ int may_have_no_sockets() {
   steps(100);
   return kCode;
 }
-// A thread that may only write, a child that is such a thread, and then others.
+// A thread that may only write, a child with such a thread, and then other threads.
 int has_strict_threads() {
   const auto be_strict = [](int code) {
     must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict");
@@ -192,14 +200,14 @@ int has_strict_threads() {
   steps(50);
   return kCode;
 }
-// Its first ranges come behind that, and what loads an agent for them is forbidden.
+// Its first ranges come after that, and loading an agent for them is forbidden.
 int is_strict_first() {
   must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict");
   steps(number(100));
   if (write(STDOUT_FILENO, "written\n", 8) == 8) syscall(SYS_exit, kCode);
   return 98;
 }
-// The child of a vfork guards itself, and itself alone.
+// The child of a vfork installs a filter for itself only.
 [[gnu::noinline]] void vfork_and_filter() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), LANESCOPE_ALLOW(exit_group),
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
@@ -214,7 +222,7 @@ int has_a_guarded_vfork() {
   vfork_and_filter();
   return child_with_steps(fork);
 }
-// A child that makes ranges before and behind its filter, and one whose first come behind it.
+// A child that makes ranges before and after its filter, and a child whose first ranges come after it.
 int has_guarded_children() {
   for (const int before : {10, 0}) {
     const pid_t child = fork();
@@ -231,7 +239,7 @@ int has_guarded_children() {
   return kCode;
 }
 
-// It may have threads, and write.
+// It may only have threads, and write.
 int may_only_have_threads() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                         LANESCOPE_ALLOW(clone),
@@ -259,7 +267,7 @@ int may_only_have_threads() {
   must(write(STDOUT_FILENO, "written\n", 8) == 8, "write");
   _exit(kCode);
 }
-// It may fork, and write.
+// It may only fork, and write.
 int may_only_fork() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                         LANESCOPE_ALLOW(clone),
@@ -282,7 +290,7 @@ int may_only_fork() {
   steps(10);
   _exit(kCode);
 }
-// Behind a filter it loads a library again and again, which has NVTX of its own, and may do nothing but what that takes.
+// After a filter it repeatedly loads a library that has its own NVTX code. The filter allows only the calls for that.
 enum class Signals { kMayBeHeld, kMayNot };
 int loads_libraries(long flags, Signals signals) {
   const std::string library = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "liblanescope_program_nvtx_life.so";
@@ -317,7 +325,7 @@ int loads_libraries(long flags, Signals signals) {
 }
 int loads_behind_filter() { return loads_libraries(0, Signals::kMayBeHeld); }
 int loads_without_signals() { return loads_libraries(0, Signals::kMayNot); }
-// Other threads than its own, if there were any, live on for longer than they may wait.
+// Threads other than its own, if there were any, live longer than they may wait.
 int loads_behind_filter_of_all() {
   const int code = loads_libraries(SECCOMP_FILTER_FLAG_TSYNC, Signals::kMayBeHeld);
   usleep(1'200'000);
@@ -343,6 +351,7 @@ std::vector<Way> confinement() {
       {"not-dumpable", can_not_be_dumped},
       {"seccomp", may_only_write},
       {"seccomp-first", is_guarded_first, Begin::kWithItsWay},
+      {"seccomp-ends", calls_what_is_forbidden},
       {"opens-nothing", may_open_nothing, Begin::kWithItsWay},
       {"seccomp-no-sockets", may_have_no_sockets, Begin::kWithItsWay},
       {"no-growth", may_grow_nothing, Begin::kWithItsWay},

@@ -1,5 +1,5 @@
-"""Two threads of which one waits for the other: "loader" compresses what it made up and sleeps, main reads JSON and adds numbers up until
-the next batch is there. Needs no GPU. Prints how many batches main took."""
+"""Two threads, one of which waits for the other: "loader" compresses generated data and sleeps; main reads JSON and sums numbers until
+the next batch is ready. Needs no GPU. Prints how many batches main took."""
 import json
 import os
 import queue

@@ -1,10 +1,10 @@
-"""Threads and the global lock of the interpreter that runs them; each prints its number and what it did, in nanoseconds of the clock.
+"""Threads and the global lock of their interpreter. Each thread prints its number and what it did, in nanoseconds of the clock.
 
 python_gil.py compete [SECONDS]   two threads that compute all the time
-python_gil.py sleep               one that sleeps beside one that computes
-python_gil.py release             one that calls native code which releases the lock: zlib and hashlib of much data
-python_gil.py failing             one that computes while it starts programs that are not there, by vfork
-python_gil.py interpreters [SECONDS]   two that compute all the time, each in an interpreter with a lock of its own (3.12 and newer)
+python_gil.py sleep               one thread that sleeps and one that computes
+python_gil.py release             one thread that calls native code that releases the lock: zlib and hashlib with much data
+python_gil.py failing             one thread that computes while it starts programs that do not exist, by vfork
+python_gil.py interpreters [SECONDS]   two threads that compute all the time, each in an interpreter with its own lock (3.12 and newer)
 """
 import hashlib
 import sys
@@ -55,7 +55,7 @@ def in_interpreter(seconds):
 
 
 def failing():
-    """Computes, with the lock, between the end of the child and the look at what it said."""
+    """Computes with the lock held, between the end of the child and the reading of what it reported."""
     import os
     import subprocess
 

@@ -1,7 +1,7 @@
-"""Works in functions that are called in ways in which Python code is called. In each of them, sixty() takes 60 % of the processor time,
+"""Works in functions that are called in the different ways of calling Python code. In each, sixty() takes 60 % of the processor time
 and forty() 40 %, in turns of 10 ms or in two threads.
 
-python_shapes.py [SECONDS]   so long each; without it, it reads a time from its input, and prints when it is done.
+python_shapes.py [SECONDS]   seconds for each; without it, it reads a time from its input, and prints when it is done.
 """
 import os
 import sys
@@ -99,7 +99,7 @@ def threads(seconds, target=alone):
 
 
 def run_in_interpreter(call):
-    """In one of its own, in the calling thread."""
+    """Runs `call` in an interpreter of its own, in the calling thread."""
     try:
         import _interpreters
     except ImportError:

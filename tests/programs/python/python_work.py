@@ -1,5 +1,5 @@
-"""Works as long as it is told, in seconds of processor time: 60 % of it in sixty(), 40 % in forty(), in turns of 10 ms. A second thread
-waits all the time. With "fork" in front, a child does the work. Without arguments it reads times from its input, and answers each when
+"""Works for the given seconds of processor time: 60 % of it in sixty(), 40 % in forty(), in turns of 10 ms. A second thread
+waits all the time. If the first argument is "fork", a child does the work. Without arguments it reads times from its input, and answers each when
 it is done."""
 import os
 import sys

@@ -14,7 +14,6 @@
 namespace lanescope::agent {
 namespace {
 
-constexpr std::int64_t kUnfinishedAtMost = 10 * kSecond;
 constexpr int kMostTries = 100;  // at a list that changes all the time; the next look sees the rest
 
 std::uintptr_t place_of(const dl_phdr_info& file) noexcept { return reinterpret_cast<std::uintptr_t>(file.dlpi_phdr); }
@@ -25,7 +24,7 @@ struct Listed {
   unsigned long long unloaded = 0;
 };
 
-// Of the first file: how many came and went ever is the same of each.
+// Taken from the first file: the counts of files loaded and unloaded are the same for each.
 unsigned long long loaded_ever() noexcept {
   unsigned long long loaded = 0;
   visit_loaded_files_now(
@@ -53,7 +52,7 @@ Listed what_is_listed() noexcept {
 
 }  // namespace
 
-// The kernel adds nothing to what lies there.
+// The kernel adds 0 to the word there.
 bool is_writable(std::uintptr_t place) noexcept {
   constexpr long kAddNothing = 0x10000000;  // FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)
   std::uint32_t nobody_waits = 0;
@@ -77,7 +76,7 @@ struct NewFiles::Look {
   VisitNew visit;
   void* argument;
   Listed listed;
-  std::size_t first_new;  // of the list
+  std::size_t first_new;  // index in the list
   Unfinished before;
   std::size_t index = 0;
 };
@@ -88,10 +87,10 @@ void NewFiles::keep_for_next_look(const dl_phdr_info& file) noexcept {
   if (unfinished_.count < std::size(unfinished_.places))
     unfinished_.places[unfinished_.count++] = place_of(file);
   else
-    loaded_ = 0;
+    unfinished_.are_more = true;
 }
 
-// Not where the list is another than the one that was counted.
+// Stops if the list is not the one that was counted.
 int NewFiles::look_at(dl_phdr_info* file, std::size_t, void* own) noexcept {
   auto& look = *static_cast<Look*>(own);
   if (look.listed.loaded != file->dlpi_adds || look.listed.unloaded != file->dlpi_subs) return 1;
@@ -104,15 +103,16 @@ int NewFiles::look_at(dl_phdr_info* file, std::size_t, void* own) noexcept {
 void NewFiles::visit_each(VisitNew visit_new, void* argument) noexcept {
   bool is_again = true;
   for (int tries = 0; is_again && tries < kMostTries; ++tries) {
-    if (unfinished_.count == 0 && loaded_ever() == loaded_) return;
+    if (unfinished_.is_none() && loaded_ever() == loaded_) return;
     const Listed now = what_is_listed();
-    if (now.files == 0) return;  // nor are they looked at now
+    if (now.files == 0) return;  // they can't be visited now either
     const std::size_t come = static_cast<std::size_t>(std::min<unsigned long long>(now.loaded - loaded_, now.files));
-    Look look{*this, visit_new, argument, now, now.files - come, unfinished_};
+    Look look{*this, visit_new, argument, now, unfinished_.are_more ? 0 : now.files - come, unfinished_};
     const std::int64_t time = monotonic_now();
-    waits_for_loader_ = come != 0 || time - unfinished_.since < kUnfinishedAtMost;
+    waits_for_loader_ = come != 0 || time - unfinished_.since < patience_;
     const unsigned long long loaded_before = std::exchange(loaded_, now.loaded);
     unfinished_.count = 0;
+    unfinished_.are_more = false;
     const int end = visit_loaded_files_now(look_at, &look);
     is_again = end != 0;
     if (is_again) {

@@ -1,4 +1,4 @@
-// The loaded files that one who looks at them again and again has not seen whole yet.
+// The loaded files that a repeated observer has not seen whole yet.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,25 @@
 
 #include <link.h>
 
+#include "agent/core/clock.h"
+
 namespace lanescope::agent {
 
-// Whether the program may write there. A system call, which changes nothing.
+// True if the program may write there. A system call, which changes nothing.
 bool is_writable(std::uintptr_t place) noexcept;
 
-// Whether the loader may still be at work on the file, on another thread: what is to be read-only behind that is not yet. A system call; reads of the
-// file what may not be there any more (faults/fault_guard.h).
+// True if the loader may still be working on the file, on another thread: memory that it will make read-only is still writable. A system call; reads memory of
+// the file that may be gone (faults/fault_guard.h).
 bool may_be_unfinished(const dl_phdr_info& file) noexcept;
 
-// The loader lists files in the order in which they came: whatever has gone meanwhile, the last ones are the new ones. One thread at a time.
+// The loader lists files in the order in which they came, so the last ones are the new ones, whatever was unloaded since. One thread at a time.
 class NewFiles {
  public:
-  // kAgain: it was not finished, and comes with the next look, too, while unfinished ones are waited for.
+  // kAgain: the file was not finished; it is visited again at the next look, while unfinished files are waited for.
   enum class Seen { kWhole, kAgain };
+
+  // Unfinished files are waited for so long (ns) after a file came: then it is not the loader who keeps them so.
+  constexpr explicit NewFiles(std::int64_t patience = 10 * kSecond) noexcept : patience_(patience) {}
 
   // Calls visit(information) for each; for none, and so again with the next look, where they can't be visited now (visit_loaded_files_now()). The loader's lock
   // is held there. Where no file came or went since the last time, that costs a look at the first.
@@ -28,21 +33,23 @@ class NewFiles {
     visit_each([](const dl_phdr_info& file, void* own) { return (*static_cast<Visit*>(own))(file); }, &visit);
   }
 
-  // Whether unfinished files are waited for: for ten seconds after a file came, for then it is not the loader who keeps them so. As of the last look.
+  // Whether unfinished files are waited for. As of the last look.
   [[nodiscard]] bool waits_for_loader() const noexcept { return waits_for_loader_; }
 
-  // All are new again.
+  // Makes all files new again.
   void forget() noexcept;
 
  private:
   using VisitNew = Seen (*)(const dl_phdr_info&, void*);
   struct Look;
 
-  // Those that did not get whole; of more than these, all files come again.
+  // Those that did not get whole.
   struct Unfinished {
-    std::uintptr_t places[64];  // of their program headers
+    std::uintptr_t places[64];  // addresses of their program headers
     std::size_t count;
+    bool are_more;       // than these: all files come again
     std::int64_t since;  // when a file came last
+    [[nodiscard]] bool is_none() const noexcept { return count == 0 && !are_more; }
     [[nodiscard]] bool contains(std::uintptr_t place) const noexcept;
   };
 
@@ -50,6 +57,7 @@ class NewFiles {
   static int look_at(dl_phdr_info* file, std::size_t size, void* look) noexcept;
   void keep_for_next_look(const dl_phdr_info& file) noexcept;
 
+  std::int64_t patience_;
   unsigned long long loaded_ = 0;  // files ever, as the loader counts, that were there with the last look
   Unfinished unfinished_{};
   bool waits_for_loader_ = true;

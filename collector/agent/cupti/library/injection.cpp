@@ -23,12 +23,12 @@ namespace lanescope::agent::cupti {
 namespace {
 
 constinit Lock injection_lock;
-constinit std::uint32_t injected_in = 0;  // generation: for its session it was tried last
+constinit std::uint32_t injected_in = 0;  // generation for whose session it was tried last
 
-// One after the other for sessions for which it fails; the one that succeeds stays.
+// Used again for each session until one succeeds; that tracer stays.
 alignas(Tracer) constinit std::byte tracer_storage[sizeof(Tracer)] = {};
 
-// Not for the child of a vfork, which sees the same memory.
+// Does nothing in the child of a vfork, which sees the same memory.
 void ask_tracer(void (Tracer::*work)() noexcept) noexcept {
   Tracer* current = current_tracer();
   if (current == nullptr || !is_traced_process()) return;
@@ -92,13 +92,12 @@ void inject(Arrival arrival) noexcept {
     const ScopedLock lock(injection_lock);
     if (injected_in != generation) {
       injected_in = generation;
-      // A forked child of a process that uses CUDA can't use it, and has neither our thread nor anybody who would answer in its place.
+      // A forked child of a process that uses CUDA can't use it. It has neither our thread nor any other that would answer.
       on_fork_child([] {
         if (Tracer* parents = current_tracer()) parents->kernel_profiler().process_forked();
         set_current_tracer(nullptr);
         forget_cuda_names();
         kernel_counters::forget_all();
-        injection_lock.forget_holder();
       });
       if (Tracer* current = current_tracer())
         current->follow(memory, process_instance());

@@ -1,7 +1,7 @@
-// The segments of which metadata and thread rings consist, and those of them that no ring has.
+// The segments that metadata and thread rings consist of, and the pool of segments that no ring has.
 //
-// Any thread of the target takes, without locks; the host gives back what it has read, and believes nothing: it bounds every number, and
-// every loop. A target that spoils its own pool loses records of its own.
+// Any thread of the target takes segments, without locks. The host gives back those that it has read. The host trusts nothing: it bounds every number
+// and every loop. A target that corrupts its pool loses only its own records.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class SegmentPool {
   SegmentPool(SegmentPoolHeader& header, std::atomic<std::uint32_t>* links, std::byte* bytes, std::uint32_t count) noexcept
       : header_(&header), links_(links), bytes_(bytes), count_(count) {}
 
-  // A segment that no ring has: of those used last, whose pages are there, before others. None where all are in use. O(1).
+  // Takes a segment that no ring has: first those used last, whose pages are in memory. Returns nothing if all are in use. O(1).
   std::optional<std::uint32_t> take() noexcept {
     header_->taken.fetch_add(1, std::memory_order_relaxed);
     if (const auto index = pop(header_->warm)) return index;
@@ -35,17 +35,17 @@ class SegmentPool {
     return index;
   }
 
-  // Host: nobody refers to it any more. Requires: index < count().
+  // Host: gives back a segment that nobody refers to any more. Requires: index < count().
   void give(std::uint32_t index) noexcept { push(header_->warm, index); }
 
-  // Host: gives pages of segments back to the system that no ring has, of so many segments at most, unless many were taken since the last
-  // call; about as many as were taken stay. Returns how many. One system call each.
+  // Host: gives pages of unused segments back to the system, of at most `most` segments. Does nothing if many segments were taken since the last
+  // call; otherwise about as many segments as were taken keep their pages. Returns the number of segments. One system call each.
   std::size_t give_pages_back(std::size_t most) noexcept {
     const std::uint64_t taken = header_->taken.load(std::memory_order_relaxed);
     const std::uint64_t in_use = taken - taken_before_;
     taken_before_ = taken;
     if (in_use > kBusy) return 0;
-    // Those that stay are held until the others are gone: only where others can be had meanwhile.
+    // Segments that keep their pages are held here until the others are done, but only if the target can get other segments meanwhile.
     const bool has_others =
         header_->untouched.load(std::memory_order_relaxed) < count_ || static_cast<std::uint32_t>(header_->cold.load(std::memory_order_relaxed)) != 0;
     const std::uint64_t staying = has_others ? in_use : 0;
@@ -69,15 +69,15 @@ class SegmentPool {
 
   // Requires: index < count().
   [[nodiscard]] std::span<std::byte> bytes(std::uint32_t index) const noexcept { return {bytes_ + std::size_t{index} * kSegmentBytes, kSegmentBytes}; }
-  // The segment behind this one in its ring, plus 1. Requires: index < count().
+  // The next segment of the same ring, plus 1. Requires: index < count().
   [[nodiscard]] std::atomic<std::uint32_t>& link(std::uint32_t index) const noexcept { return links_[index]; }
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
  private:
   using Stack = std::atomic<std::uint64_t>;
   static constexpr std::uint64_t kChange = std::uint64_t{1} << 32;
-  static constexpr std::size_t kBusy = 256;  // segments taken between two calls of give_pages_back()
-  static constexpr int kPatience = 1'000;    // tries of the host: a target can't keep it busy
+  static constexpr std::size_t kBusy = 256;  // most segments taken between two calls of give_pages_back()
+  static constexpr int kPatience = 1'000;    // most attempts of the host, so that a target can't keep it busy
 
   static constexpr std::uint64_t changed(std::uint64_t before, std::uint32_t top) noexcept { return ((before / kChange) + 1) * kChange + top; }
 
@@ -103,7 +103,7 @@ class SegmentPool {
   std::atomic<std::uint32_t>* links_ = nullptr;
   std::byte* bytes_ = nullptr;
   std::uint32_t count_ = 0;
-  std::uint64_t taken_before_ = 0;  // the host's
+  std::uint64_t taken_before_ = 0;  // used by the host only
 };
 
 }  // namespace lanescope::channel

@@ -1,9 +1,9 @@
-// Records what threads do: when each runs, waits for a processor or for something else, and what code it runs.
+// Records what threads do: when each runs, when it waits for a processor or for something else, and what code it runs.
 //
-// The host asks the kernel (perf_event_open) and reads what it writes; nothing enters the observed processes. A thread of the recorder
-// puts records in order and packs them; drain() hands over what is ready, on the caller's thread.
+// The host asks the kernel (perf_event_open) and reads what the kernel writes; nothing enters the observed processes. A thread of the recorder puts
+// the records in order and packs them. drain() hands over what is ready, on the caller's thread.
 //
-// Threads: all functions are for one thread, the caller's.
+// Threads: all functions must be called from one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -25,72 +25,73 @@ class Sampler;
 
 namespace lanescope::cpu {
 
-// One program in one process: an exec makes another. Counts from 1; the process that a recording begins with is the first.
+// One program in one process: an exec begins another one. Keys count from 1; the process that a recording begins with is the first.
 using ProcessKey = std::uint32_t;
 inline constexpr ProcessKey kFirstProcess = 1;
-inline constexpr ProcessKey kWholeRecording = 0;  // what is said of no process
+inline constexpr ProcessKey kWholeRecording = 0;  // for facts that belong to no process
 
 enum class Membership {
   kRecorded,  // one of the recorded programs, or started by one
-  kOutside,   // seen because everything on the machine is
+  kOutside,   // seen because the whole machine is recorded
 };
 
 struct SeenProcess {
   ProcessKey key = 0;
   pid_t pid = 0;
   pid_t parent = 0;
-  std::int64_t start = 0;  // CLOCK_MONOTONIC ns; when it was first seen, if it ran before; of a program that followed one that was told of, as below
+  std::int64_t start = 0;  // CLOCK_MONOTONIC ns; when it was first seen if it ran before; `program_start` if it followed an announced program by exec
   std::string executable;  // path; empty when not known
-  std::vector<std::string> arguments;  // empty when it had ended before we could ask
+  std::vector<std::string> arguments;  // empty if the process had ended before it could be asked
   bool forked = false;                 // it runs its parent's program
-  bool executed = false;               // it was seen to become this program (exec); not so of the one that was launched
+  bool executed = false;               // its exec was seen; false for the program that was launched
   Membership membership = Membership::kRecorded;
-  std::int64_t program_start = 0;  // CLOCK_MONOTONIC ns at which it became the program that it is said to run (exec); `start` where it was not seen to
+  std::int64_t program_start = 0;  // CLOCK_MONOTONIC ns of the exec of the program that it runs; `start` if no exec was seen
 };
 
-// Who takes what was recorded. A process is announced before anything else is said about it; described() and recorded() are said of the whole
-// recording, too.
+// Receives what was recorded. A process is announced before anything else is reported about it. described() and recorded() are also called for the
+// whole recording.
 class Listener {
  public:
   virtual ~Listener() = default;
   virtual void process_began(const SeenProcess& process) = 0;
   virtual void process_ended(ProcessKey process, std::int64_t time) = 0;
-  virtual void process_forgotten(ProcessKey process) = 0;  // nothing more is said of it
+  virtual void process_forgotten(ProcessKey process) = 0;  // nothing more is reported about it
   virtual void thread_named(ProcessKey process, std::uint32_t thread, const std::string& name) = 0;
   virtual void described(ProcessKey process, const proto::Resources& resources) = 0;  // what events refer to
   virtual void recorded(ProcessKey process, const proto::EventChunk& chunk, std::uint32_t events) = 0;
   virtual void named(ProcessKey process, const proto::Symbols& symbols) = 0;
-  virtual void counted(ProcessKey process, const proto::Counters& counters) = 0;  // of this part of the recording
+  virtual void counted(ProcessKey process, const proto::Counters& counters) = 0;  // for this part of the recording
   virtual void noted(const proto::Diagnostic& diagnostic) = 0;
 };
 
-enum class Start { kAtOnce, kWhenTold };  // kAtOnce: with the process's next exec, or now where it runs already
+enum class Start { kAtOnce, kWhenTold };  // kAtOnce: with the process's next exec, or now if it already runs
 
 class Recorder {
  public:
-  // Of a process that is about to call exec, and what it starts. Fails with one sentence where nothing at all can be recorded; what is
-  // less than was asked for is noted.
+  // Records a process that is about to call exec, and everything that it starts. Fails with one sentence if nothing at all can be recorded. If only a
+  // part can be recorded, this is reported by noted().
   static Result<std::unique_ptr<Recorder>> launch(pid_t waiting, const CpuSettings& settings, Start start, std::chrono::milliseconds flush_interval);
-  // Of a process that runs, its children and what they start.
+  // Records a running process, its children and everything that they start.
   static Result<std::unique_ptr<Recorder>> attach(pid_t running, const CpuSettings& settings, Start start, std::chrono::milliseconds flush_interval);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  void set_recording(bool recording);
+  // Records from here on, if it does not yet.
+  void begin_part();
 
-  // What reads the Python stacks of the programs; null where that was not asked for. It may be kept.
+  // The reader of the programs' Python stacks; null if it was not asked for. The caller may keep it.
   [[nodiscard]] std::shared_ptr<const python::Sampler> python() const;
 
   // Hands over what has been packed since the last time.
   void drain(Listener& listener);
-  // Stops, and hands over all that was recorded until now. Another part may follow: set_recording(true).
+  // Stops, and hands over everything recorded until now. Another part may follow.
   void finish_part(Listener& listener);
-  // Begins to look up names of code that this part has seen, which takes as long as there are large files with debug information to be
-  // read; drain() hands them over, the last of them once is_naming() is false. Requires: finish_part() was called.
+  // Begins to look up names of code that this part has seen. This takes long if large files with debug information must be read. drain() hands the
+  // names over, the last of them after is_naming() has become false. Requires: finish_part() was called.
   void begin_naming();
   [[nodiscard]] bool is_naming() const;
-  // What is left stays without names; is_naming() is false soon.
+  // Code that was not looked up yet stays without names. is_naming() becomes false soon after.
   void stop_naming();
 
  private:

@@ -1,0 +1,47 @@
+// Copies this recorder to another machine that has none, or another version. A copy lies in a folder of the user there that is named by its version and
+// content, so several copies can lie side by side.
+//
+// Threads: any. Of two that copy to one target at once, both send the recorder, and one copy stays.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "collector/remote/remote_work.h"
+#include "collector/remote/target.h"
+
+namespace lanescope::remote {
+
+enum class Copying {
+  kNone,          // only looks for an earlier copy
+  kWhereMissing,  // copies if there is no earlier copy; only at the user's request
+};
+
+struct RecorderToCopy {
+  std::filesystem::path programs;  // the local folder that holds the program lanescope
+  std::string version;
+};
+
+// Returns the path of the copy's program on the target; empty if there is no copy. The target compares the SHA-256 of what arrives, and the copied program
+// must run there before the copy gets its name. Requires a shell on the target, and tar, gzip and sha256sum on both machines. Reads the whole recorder (some
+// 60 MB); it is packed only if it is copied. `tell` receives progress, as in WorkSettings. Fails with one sentence, also when `wish` asks to leave.
+Result<std::string> recorder_copied_to(const Target& target, Terminal terminal, const RecorderToCopy& recorder, Copying copying,
+                                       const std::function<void(const std::string& sentence)>& tell, const std::function<Wish()>& wish);
+
+// The lanescope that does the work on the other machine.
+struct RecorderThere {
+  Target target;
+  std::string program = "lanescope";  // its name or path there
+};
+
+// The words of a command for a shell here that copies a recording which stayed there.
+[[nodiscard]] std::vector<std::string> fetch_command(const RecorderThere& there, const std::string& recording);
+
+// Does work_on() with that program, and sets the command of `settings`. If it is missing there, or too different, an earlier copy of `recorder` is used; if
+// there is none either, a new one if `is_copy_wished` returns true. `there.program` then is the path of the copy. If `missing` of the outcome is set, no copy
+// was used, and nothing is known against making one.
+WorkOutcome work_by(RecorderThere& there, const RecorderToCopy& recorder, WorkSettings& settings, const std::function<bool()>& is_copy_wished);
+
+}  // namespace lanescope::remote

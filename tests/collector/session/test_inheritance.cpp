@@ -1,0 +1,43 @@
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/session/inheritance.h"
+#include "support/catch.h"
+
+using namespace lanescope::session;
+
+namespace {
+
+enum class Descriptor { kClosed, kGoesToPrograms, kStaysHere };
+
+Descriptor state_of(int descriptor) {
+  const int flags = fcntl(descriptor, F_GETFD);
+  if (flags < 0) return Descriptor::kClosed;
+  return (flags & FD_CLOEXEC) != 0 ? Descriptor::kStaysHere : Descriptor::kGoesToPrograms;
+}
+
+}  // namespace
+
+TEST_CASE("a program gets the descriptors that its recorder was given, and none that the recorder has opened") {
+  constexpr int kGiven = 40;
+  constexpr int kOpenedBelow = 39;
+  constexpr int kOpenedAbove = 41;
+  constexpr int kOpenedLast = 1'023;
+  const pid_t child = fork();
+  if (child == 0) {  // in a child, because keeping is permanent in a process
+    for (int descriptor = STDERR_FILENO + 1; descriptor < 1'024; ++descriptor) close(descriptor);
+    close(STDIN_FILENO);
+    dup2(STDOUT_FILENO, kGiven);
+    keep_inheritance();
+    for (const int opened : {kOpenedBelow, kOpenedAbove, kOpenedLast}) dup2(STDOUT_FILENO, opened);  // without O_CLOEXEC, as std::ifstream opens them
+    give_back_inheritance();
+    const bool is_right = state_of(STDIN_FILENO) == Descriptor::kClosed && state_of(STDOUT_FILENO) == Descriptor::kGoesToPrograms &&
+                          state_of(kGiven) == Descriptor::kGoesToPrograms && state_of(kOpenedBelow) == Descriptor::kStaysHere &&
+                          state_of(kOpenedAbove) == Descriptor::kStaysHere && state_of(kOpenedLast) == Descriptor::kStaysHere;
+    _exit(is_right ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
