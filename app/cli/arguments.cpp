@@ -12,7 +12,7 @@
 namespace lanescope::cli {
 namespace {
 
-// Of options that help tells: one without a group records nothing.
+// The names of options that help lists: an option without a group records nothing.
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -41,7 +41,7 @@ Error unknown_option(const CLI::App& app, std::string_view argument, std::string
   return {"Unknown option " + name + ". See: " + app.get_name() + " --help", ErrorKind::kUsage};
 }
 
-// The option that an argument like "--output=x", "--output", "-o" or "-ox" names, else null.
+// The option that an argument such as "--output=x", "--output", "-o" or "-ox" names, else null.
 const CLI::Option* find_option(const CLI::App& app, std::string_view argument) {
   const bool is_long = argument.starts_with("--");
   const std::string name(is_long ? argument.substr(2, argument.find('=') - 2) : argument.substr(1, 1));
@@ -52,7 +52,7 @@ const CLI::Option* find_option(const CLI::App& app, std::string_view argument) {
   return nullptr;
 }
 
-// Also as Python prints it.
+// Also accepts the values that Python prints.
 bool is_truth_value(const std::string& text) {
   const std::string word = in_small_letters(text);
   return word == "true" || word == "false";
@@ -62,7 +62,7 @@ std::string long_form(const CLI::Option& option, std::string_view value) { retur
 
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 
-// Where an option's value stands in the argument itself: "--output=x", "-ox" or "-o=x".
+// The option's value if it is part of the argument itself: "--output=x", "-ox" or "-o=x".
 std::optional<std::string> own_value(std::string_view argument) {
   const std::size_t begin = argument.starts_with("--") ? argument.find('=') : argument.size() > 2 ? 1 : std::string_view::npos;
   if (begin == std::string_view::npos) return std::nullopt;
@@ -70,8 +70,8 @@ std::optional<std::string> own_value(std::string_view argument) {
   return std::string(!argument.starts_with("--") && value.starts_with('=') ? value.substr(1) : value);
 }
 
-// Adds the option that begins at `argument` to `options`, in the form that CLI11 takes; one of nsys's that asks for what is the case anyway
-// is left out. Returns how many arguments it takes; 0 where there is no such option.
+// Adds the option that starts at `argument` to `options`, in the form that CLI11 takes. An option of nsys's that asks for what is done here anyway is left
+// out. Returns the number of arguments that the option takes; 0 if there is no such option.
 std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argument, Arguments::const_iterator end, Arguments& options) {
   const CLI::Option* option = find_option(app, *argument);
   const auto value = std::next(argument);
@@ -108,7 +108,7 @@ std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argume
   return 2;
 }
 
-// What is wrong with the form of options as take_option() leaves them: one is not known, a value is missing, or is not one of a flag.
+// What is wrong with the form of options as take_option() leaves them: an option is unknown, its value is missing, or it is a flag whose value is invalid.
 std::optional<Error> wrong_form(CLI::App& app, const Arguments& options, std::string_view of_launch) {
   for (auto argument = options.begin(); argument != options.end() && *argument != "--"; ++argument) {
     if (!argument->starts_with('-') || argument->size() == 1) continue;
@@ -119,7 +119,7 @@ std::optional<Error> wrong_form(CLI::App& app, const Arguments& options, std::st
     const std::string name = argument->substr(0, argument->find('='));
     if (!is_flag(*option)) {
       const bool needs_one = option->get_items_expected_min() > 0;
-      // An empty word, too: that of a variable that is not set.
+      // An empty word counts as missing, too: it comes from a variable that is not set.
       const bool has_none = value ? value->empty() : std::next(argument) == options.end() || std::next(argument)->empty();
       if (has_none && needs_one) return Error{name + " needs a value. See: " + app.get_name() + " --help", ErrorKind::kUsage};
       if (!value && !has_none) ++argument;
@@ -127,7 +127,7 @@ std::optional<Error> wrong_form(CLI::App& app, const Arguments& options, std::st
     }
     if (!value) continue;
     try {
-      (*app.get_option("--" + option->get_lnames().front())->get_validator(0))(*value);  // which may know words of its own
+      (*app.get_option("--" + option->get_lnames().front())->get_validator(0))(*value);  // the validator may know words of its own
     } catch (const CLI::OptionNotFound&) {
     }
     constexpr std::array kTruths{"true", "false", "1", "0", "yes", "no", "on", "off"};
@@ -137,7 +137,7 @@ std::optional<Error> wrong_form(CLI::App& app, const Arguments& options, std::st
   return std::nullopt;
 }
 
-// Of a command that runs no program: operands may stand before and behind options.
+// For a command that runs no program: operands may stand before and after options.
 Arguments as_taken(const CLI::App& app, const Arguments& arguments) {
   Arguments taken;
   const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
@@ -172,8 +172,7 @@ std::string without_joints(std::string_view word) {
   return letters;
 }
 
-// Of the candidates that hold the word, joints aside, at the begin of one of their words: the first that begins with it, or else the shortest; empty
-// where none does.
+// Among the candidates in which a word starts with `word`, ignoring joints: the first that starts with it itself, else the shortest. Empty if there is none.
 std::string candidate_with(std::string_view word, std::span<const std::string> candidates) {
   const std::string letters = without_joints(word);
   if (letters.size() < 3) return {};
@@ -188,6 +187,17 @@ std::string candidate_with(std::string_view word, std::span<const std::string> c
     }
   }
   return best;
+}
+
+// CLI11's messages do not name options that no help shows: ": "true" is none of a, b". This adds the name of the first such option that was typed.
+std::string with_name(const CLI::App& app, const Arguments& typed, std::string problem) {
+  if (!problem.starts_with(": ")) return problem;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames())
+      if (option->get_group().empty() &&
+          std::any_of(typed.begin(), typed.end(), [&](const std::string& word) { return word.substr(0, word.find('=')) == "--" + name; }))
+        return "--" + name + problem;
+  return problem.substr(2);
 }
 
 }  // namespace
@@ -211,13 +221,13 @@ Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view o
   app.set_help_flag("-h,--help", "Show this help")->group("Help");
   arguments = as_taken(app, arguments);
   if (std::optional<Error> wrong = wrong_form(app, arguments, of_launch)) return std::move(*wrong);
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  Arguments from_the_back(arguments.rbegin(), arguments.rend());  // CLI11 takes them in this order
   try {
-    app.parse(arguments);
+    app.parse(from_the_back);
   } catch (const CLI::Success&) {
     throw;
   } catch (const CLI::ParseError& error) {
-    const std::string problem = error.what();
+    const std::string problem = with_name(app, arguments, error.what());
     if (const std::size_t name_end = problem.find(": At Most 1 required but received"); name_end != std::string::npos)
       return Error{problem.substr(0, name_end) + " is given more than once. Give it once.", ErrorKind::kUsage};
     return Error{problem.ends_with('?') ? problem : problem + ". See: " + app.get_name() + " --help", ErrorKind::kUsage};
@@ -236,7 +246,7 @@ std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
     return kSuccess;
-  } catch (const CLI::Success&) {  // an option that answers by itself
+  } catch (const CLI::Success&) {  // an option that answers by itself, such as --help
     return kSuccess;
   }
   return std::nullopt;

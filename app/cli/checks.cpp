@@ -15,7 +15,7 @@ namespace {
 constexpr double kLongestTime = 1e9;  // s; thirty years
 constexpr double kLargestSize = 1e18;
 
-// In one line: other control characters are escaped where the sentence is printed.
+// Puts the text on one line; other control characters are escaped where the sentence is printed.
 std::string in_quotes(const std::string& text) {
   std::string quoted = "\"";
   for (const char letter : text) {
@@ -29,7 +29,7 @@ std::string in_quotes(const std::string& text) {
   return quoted + '"';
 }
 
-// The number with which the text begins, and what follows it.
+// The number at the start of the text, and what follows it.
 template <typename Number>
 std::optional<Number> number_at_begin(const std::string& text, std::string_view& rest) {
   Number value{};
@@ -38,7 +38,7 @@ std::optional<Number> number_at_begin(const std::string& text, std::string_view&
   return error == std::errc{} ? std::optional<Number>(value) : std::nullopt;
 }
 
-// 0 where it is none.
+// Returns 0 for an unknown suffix.
 double factor_of(std::string_view suffix) {
   std::string unit = in_small_letters(std::string(suffix));
   if (unit.ends_with("ib"))
@@ -56,11 +56,25 @@ double factor_of(std::string_view suffix) {
 CLI::Validator one_of(std::vector<std::string> words, WordAdvice advice) {
   const auto check = [words = std::move(words), advice](const std::string& text) -> std::string {
     if (std::find(words.begin(), words.end(), text) != words.end()) return {};
+    if (text == kHelpValue) print_values(words);
     if (const auto told = advice != nullptr ? advice(text) : std::nullopt) return text + ": " + *told;
     if (const std::string meant = nearest(text, words); !meant.empty()) return "there is no " + in_quotes(text) + ". Did you mean " + meant + "?";
     std::string all;
     for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
     return in_quotes(text) + " is none of " + all;
+  };
+  return CLI::Validator(check, "");
+}
+
+void print_values(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) std::cout << line << '\n';
+  throw CLI::Success();
+}
+
+CLI::Validator help_lists(std::vector<std::string> lines) {
+  const auto check = [lines = std::move(lines)](const std::string& text) {
+    if (text == kHelpValue) print_values(lines);
+    return std::string();
   };
   return CLI::Validator(check, "");
 }

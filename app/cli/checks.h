@@ -1,4 +1,4 @@
-// Checks of options' values. Each says in one clause what is wrong and what is taken; CLI11 puts the option's name before it.
+// Checks of options' values. Each says in one clause what is wrong and which values are accepted; CLI11 puts the option's name before it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,9 +12,16 @@
 
 namespace lanescope::cli {
 
-// What to tell somebody who typed a word that is none of them; none where there is nothing to tell.
+// What to tell a user who typed a word that is not one of the words; nothing if there is nothing to tell.
 using WordAdvice = std::optional<std::string> (*)(std::string_view word);
 [[nodiscard]] CLI::Validator one_of(std::vector<std::string> words, WordAdvice advice = nullptr);
+
+// As in nsys, the value `help` of an option prints which values it takes, and the command is over: CLI::Success is thrown. one_of() does so by itself.
+inline constexpr std::string_view kHelpValue = "help";
+[[noreturn]] void print_values(const std::vector<std::string>& lines);
+// For values that something else checks.
+[[nodiscard]] CLI::Validator help_lists(std::vector<std::string> lines);
+
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 
 enum class Zero { kTaken, kRefused };
@@ -23,13 +30,13 @@ enum class Zero { kTaken, kRefused };
 // Turns "500M" into a number of bytes. K, M, G and T are powers of 1024; "iB" or "B" may follow.
 [[nodiscard]] CLI::Validator size_in_bytes();
 
-// Turns the name that nsys would give a trace into ours, and says so: x.nsys-rep becomes x.trace where only that is there.
+// Turns the name that nsys would give a trace into ours, and says so: x.nsys-rep becomes x.trace if only x.trace exists.
 [[nodiscard]] CLI::Validator trace_file();
 
-// What was asked for can't be done as it was asked: exit code 2.
+// The request can't be done as it was made: exit code 2.
 [[nodiscard]] Error usage_error(std::string text);
 
-// A name that can stand in that of a file.
+// A name that can be part of a file's name.
 [[nodiscard]] CLI::Validator session_name();
 
 }  // namespace lanescope::cli

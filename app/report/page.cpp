@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "model/analysis/rule.h"
+#include "model/file/last_path_part.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
 #include "model/trace/completeness.h"
-#include "model/trace/text/last_path_part.h"
+#include "plots.h"
 #include "timeline/core/pixels/svg_picture.h"
 #include "timeline/core/words/format.h"
 
@@ -78,7 +79,7 @@ std::string picture_of(const Trace& trace, const timeline::RowTree& tree, timeli
 class Page {
  public:
   Page(const std::shared_ptr<const Trace>& trace, const PageOptions& options, const TextConsumer& write)
-      : trace_(*trace), options_(options), write_(write), tree_(*trace), contents_(trace), idle_(trace, kShortestGap), communication_(*trace) {}
+      : shared_(trace), trace_(*trace), options_(options), write_(write), tree_(*trace), contents_(trace), idle_(trace, kShortestGap), communication_(*trace) {}
 
   Result<bool> run() {
     std::vector<Finding> findings;
@@ -88,8 +89,8 @@ class Page {
     const bool written =
         say("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html(name) +
             "</title><meta name=\"viewport\" content=\"width=device-width\">" + std::string(kStyle) + "</head><body>\n" + element("h1", html(name))) &&
-        say(provenance()) && say(whole_picture()) && say(element("h2", "What costs time")) && say(summary.empty() ? "" : element("p", html(summary))) &&
-        say_findings(findings) && say(idle_table()) && say_tables() &&
+        say(provenance()) && say(whole_picture()) && say(plots()) && say(element("h2", "What costs time")) &&
+        say(summary.empty() ? "" : element("p", html(summary))) && say_findings(findings) && say(idle_table()) && say_tables() &&
         say("<p class=\"quiet\">Made by lanescope report. Times are of the recording; pictures show names and durations of what the "
             "pointer is over.</p></body></html>\n");
     return written;
@@ -143,6 +144,11 @@ class Page {
   }
 
   [[nodiscard]] std::string whole_picture() { return picture(trace_.scope(), std::nullopt); }
+
+  [[nodiscard]] std::string plots() const {
+    const std::string busy = busy_plot(shared_, communication_, trace_.scope()), steps = step_plot(trace_);
+    return (busy.empty() ? "" : element("h2", "How busy GPUs were") + busy) + (steps.empty() ? "" : element("h2", "How long iterations took") + steps);
+  }
 
   [[nodiscard]] std::string viewer_command(TimeRange range) const {
     return "lanescope-ui " + quoted(options_.file) + " --range " + std::to_string(range.begin) + "ns:" + std::to_string(range.end) + "ns";
@@ -208,6 +214,7 @@ class Page {
     return text;
   }
 
+  const std::shared_ptr<const Trace>& shared_;
   const Trace& trace_;
   const PageOptions& options_;
   const TextConsumer& write_;

@@ -11,6 +11,7 @@
 #include "options/filter_options.h"
 #include "output/findings_text.h"
 #include "output/losses.h"
+#include "output/path_output.h"
 #include "output/table_output.h"
 
 namespace lanescope::cli {
@@ -31,7 +32,7 @@ struct Answered {
   RuleAnswer answer;
 };
 
-// Which tables to print beside the findings.
+// Which tables to print besides the findings.
 enum class Detail { kFindings, kTables };
 
 Result<RuleAsked> parse_rule_asked(const std::string& text) {
@@ -74,7 +75,7 @@ int print_rules(const std::string& name) {
   return kSuccess;
 }
 
-// Our own rules answer with findings first; Nsight's with their table, or a sentence where it is empty.
+// Our own rules answer with findings first, Nsight's rules with their table, or a sentence if it is empty.
 Result<void> write_tables(const std::vector<Answered>& answers, TableOutput& output, std::size_t written) {
   for (const Answered& answered : answers) {
     const Rule& rule = *answered.request->rule.rule;
@@ -86,7 +87,7 @@ Result<void> write_tables(const std::vector<Answered>& answers, TableOutput& out
                                  nsight ? std::string(rule.description) : ""};
       if (const auto done = output.write(written++, heading, table.table); !done) return done;
     }
-    if (answers.size() == 1 && nsight && !has_main_table && output.is_json_on_console(written)) {  // its one table is what is printed
+    if (answers.size() == 1 && nsight && !has_main_table && output.is_json_on_console(written)) {  // its one table is the output
       if (const auto done = output.write(written, {}, stats::Table()); !done) return done;
     } else if (!has_main_table) {
       if (const auto done = output.leave_out(written, nsight ? answered.request->text : std::string(rule.name)); !done) return done;
@@ -103,7 +104,7 @@ std::vector<analysis::Finding> findings_of(const std::vector<Answered>& answers)
   return findings;
 }
 
-// What the findings are parts of; where there is no GPU work, that.
+// The summary that comes before the findings; if there is no GPU work, it says so.
 Message summary_of(const std::vector<Answered>& answers) {
   for (const Answered& answered : answers)
     if (!answered.answer.summary.empty()) return answered.answer.summary;
@@ -119,19 +120,19 @@ Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answ
   std::size_t written = 0;
   if (const auto read = output.check_sources(); !read) return read;
   if (own && output.is_for_people(0)) {
-    const bool may_find = std::any_of(answers.begin(), answers.end(), [](const Answered& answered) {  // and not tables alone
+    const bool may_find = std::any_of(answers.begin(), answers.end(), [](const Answered& answered) {  // true unless all rules answer with tables only
       const analysis::Rule& rule = *answered.request->rule.rule;
       return rule.origin == RuleOrigin::kLanescope && rule.name != "step_breakdown";
     });
     if (may_find) std::cout << findings_text(trace, summary_of(answers), findings, language);
-  } else if (own) {  // also without findings: that there are none is the answer
+  } else if (own) {  // printed even if empty, because having no findings is the answer
     const auto done = output.write(written++, {"Findings", "findings", ""}, analysis::findings_table(trace, findings));
     if (!done) return done;
   }
   return detail == Detail::kTables ? write_tables(answers, output, written) : Result<void>{};
 }
 
-// Without -r, Nsight's are left out: ours cover what they find.
+// Without -r, Nsight's rules are left out, because ours cover what they find.
 Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<RuleAsked>& requests, Detail detail, TimeRange time) {
   std::vector<const RuleAsked*> wanted;
   for (const RuleAsked& request : requests)
@@ -148,7 +149,7 @@ Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<R
 
 }  // namespace
 
-// The time that counts: what was asked for, or that of an NVTX range.
+// The time that is looked at: what was asked for, or that of an NVTX range.
 Result<TimeRange> time_of(const Trace& trace, const stats::ReportOptions& options) {
   const Result<stats::Selection> selection = stats::Selection::of(trace, options);
   if (!selection) return selection.error();
@@ -172,6 +173,10 @@ int run_analyze(Arguments arguments) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");
+  bool wants_path = false;
+  app.add_flag("--critical-path", wants_path,
+               "Instead: what the time of a step went to, from its start to its last GPU work, by what waited for what. Name it with --filter-nvtx or "
+               "--filter-time. On the terminal the longest parts; in files, csv and json all of them");
   std::string language;
   app.add_option("--language", language, "Of the findings: en or zh_CN; else as the locale says. Tables and files are English")->type_name("CODE");
   output.add_options(app);
@@ -183,6 +188,7 @@ int run_analyze(Arguments arguments) {
       "  lanescope analyze run.trace                                what costs time, the largest cost first\n"
       "  lanescope analyze -r gpu_bubbles:gap=5us run.trace         one rule, with its tables\n"
       "  lanescope analyze --filter-nvtx 'step 7' run.trace         why one iteration was slow\n"
+      "  lanescope analyze --critical-path --filter-nvtx 'step 7' run.trace    what its time went to, one after the other\n"
       "  lanescope analyze rank0.trace rank1.trace                  several ranks together\n"
       "  lanescope analyze --help-rules gpu_bubbles                 what a rule looks for, and its arguments\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
@@ -192,21 +198,32 @@ int run_analyze(Arguments arguments) {
   const Language* const wished = language.empty() ? &language_of_environment() : find_language(language);
   if (wished == nullptr) return fail({"There is no language " + language + ". Name en or zh_CN.", ErrorKind::kUsage});
   const Detail detail = names.empty() ? Detail::kFindings : Detail::kTables;
+  if (wants_path && !names.empty()) return fail({"--critical-path is an answer of its own: leave out -r.", ErrorKind::kUsage});
+  if (wants_path && filter.time.empty() == filter.range.empty())
+    return fail({"Name the step, or the time: lanescope analyze --critical-path --filter-nvtx 'step 7' FILE, or --filter-time 1.2s/1.5s", ErrorKind::kUsage});
   if (names.empty()) names.emplace_back("all");
   const Result<std::vector<RuleAsked>> requests = parse_rules(names);
   if (!requests) return fail(requests.error());
   const Result<stats::ReportOptions> options = filter.parse();
   if (!options) return fail(options.error());
   if (const auto prepared = output.prepare(files); !prepared) return fail(prepared.error());
-  const bool is_one_table = detail == Detail::kFindings || (requests->size() == 1 && requests->front().rule.rule->origin == RuleOrigin::kNsight);
+  const bool is_of_nsight = requests->size() == 1 && requests->front().rule.rule->origin == RuleOrigin::kNsight;
+  const bool is_one_table = !wants_path && (detail == Detail::kFindings || is_of_nsight);
   if (const auto fits = output.expect(is_one_table ? TableOutput::Tables::kOne : TableOutput::Tables::kSeveral); !fits) return fail(fits.error());
-  const auto trace = open_ranks(files, EventPlace::kInMemoryWhereTheyFit);
+  const auto trace = open_ranks(files, EventPlace::kInMemoryWhereTheyFit, CounterValues::kLeftOut);
   if (!trace) return fail(trace.error());
   output.set_source(*trace);
   filter.say_which_range(**trace, *options);
 
   const Result<TimeRange> time = time_of(**trace, *options);
   if (!time) return fail(time.error());
+  if (wants_path) {
+    const Result<void> written = write_critical_path(**trace, *options, output, *wished);
+    output.finish();
+    if (!written) return fail(written.error());
+    say_losses(**trace, name_of(files));
+    return kSuccess;
+  }
   Result<std::vector<Answered>> answers = answer_all(**trace, *requests, detail, *time);
   if (!answers) return fail(answers.error());
   const Result<void> written = write_answers(**trace, *answers, output, detail, *wished);

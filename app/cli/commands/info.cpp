@@ -40,7 +40,7 @@ std::string signal_text(const Process& process) {
   return is_memory_fault ? text + ", at address " + address.data() : text;
 }
 
-// "500.000 ms, from 9.000 s to 9.500 s of the recording"; empty where it is all of it.
+// "500.000 ms, from 9.000 s to 9.500 s of the recording"; empty if the trace is the whole recording.
 std::string part_text(const Trace& trace) {
   const std::optional<SavedPart>& part = trace.provenance().part;
   if (!part) return {};
@@ -123,7 +123,7 @@ std::string place_text(const JobPlace& place) {
   return text;
 }
 
-// That of all processes that have one; empty where they differ.
+// The place that all processes have that have one; empty if they differ.
 JobPlace only_place(const Trace& trace) {
   JobPlace place;
   for (const Process& process : trace.processes()) {
@@ -142,7 +142,7 @@ std::string clock_text(const Provenance& from) {
   std::string text = last.synchronized ? "synchronized to within " + duration_text(static_cast<std::int64_t>(last.maximum_error))
                                        : std::string("not synchronized with other machines");
   const std::int64_t span = last.monotonic_raw - first.monotonic_raw;
-  constexpr std::int64_t kTellingSpan = 1'000'000'000;  // shorter ones are within what the readings are off by
+  constexpr std::int64_t kTellingSpan = 1'000'000'000;  // shorter spans are within the error of the readings
   if (first.monotonic_raw != 0 && span >= kTellingSpan) {
     std::array<char, 64> rate{};
     const double ppm = (static_cast<double>(last.utc - first.utc) / static_cast<double>(span) - 1) * 1e6;
@@ -168,15 +168,15 @@ std::string metrics_text(const Trace& trace) {
   return grouped_digits(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
 }
 
-// "log, 3.1 MiB; 23.0 MiB of memory once open", "compact, 3.1 MiB; 0.1 MiB of memory once open, and up to 4.0 GiB for events that are read"; empty
-// for files of other tools.
+// "log, 3.1 MiB; 23.0 MiB of memory once open", "compact, 3.1 MiB; 0.1 MiB of memory once open, and up to 4.0 GiB for events that are read"; empty for files
+// of other tools.
 std::string form_text(const FileFacts& facts) {
   if (!facts.form) return {};
   const std::string text = std::string(form_name(*facts.form)) + ", " + bytes_text(facts.bytes) + "; " + bytes_text(facts.memory) + " of memory once open";
   return facts.event_budget == 0 ? text : text + ", and up to " + bytes_text(facts.event_budget) + " for events that are read";
 }
 
-// "12,345 in 40 windows, 3 code objects, 2 dropped"; empty where nothing was sampled.
+// "12,345 in 40 windows, 3 code objects, 2 dropped"; empty if nothing was sampled.
 std::string pc_samples_text(const Trace& trace) {
   const KernelRecords& records = trace.kernel_records();
   if (records.windows.empty()) return {};
@@ -193,7 +193,7 @@ std::string pc_samples_text(const Trace& trace) {
   return text;
 }
 
-// "of 3 launches, at 144 instructions"; empty where none were counted.
+// "of 3 launches, at 144 instructions"; empty if no instructions were counted.
 std::string instruction_counts_text(const Trace& trace) {
   std::set<std::pair<ProcessId, std::uint32_t>> launches;
   std::uint64_t instructions = 0;
@@ -205,7 +205,7 @@ std::string instruction_counts_text(const Trace& trace) {
   return "of " + grouped_digits(launches.size()) + (launches.size() == 1 ? " launch" : " launches") + ", at " + counted(instructions, "instruction");
 }
 
-// "3 files, 12.1 KiB"; empty where there are none.
+// "3 files, 12.1 KiB"; empty if there are none.
 std::string sources_text(const Trace& trace) {
   std::uint64_t bytes = 0;
   for (const auto& source : trace.kernel_records().sources) bytes += source->text.size();
@@ -220,6 +220,9 @@ void print_heading(const std::string& file, const Trace& trace, const EventCount
   print_line("Form", form_text(facts));
   if (from.utc_epoch != 0) print_line("Recorded", utc_text(from.utc_epoch) + (from.host_name.empty() ? "" : " on " + from.host_name));
   print_line("System", from.operating_system);
+  print_line("Processors", processors_text(from));
+  print_line("Driver", from.driver_version.empty() ? "" : "NVIDIA " + from.driver_version);
+  print_line("Options", from.options);
   print_line("Command", command_text(from.command));
   if (from.attached_pid != 0) print_line("Attached to", attached_text(trace));
   print_line("Directory", from.working_directory);
@@ -229,7 +232,7 @@ void print_heading(const std::string& file, const Trace& trace, const EventCount
   print_line("Labels", labels);
   print_line("Machine", from.machine_id.empty() && from.boot_id.empty() ? "" : from.machine_id + ", boot " + from.boot_id);
   print_line("Clock", clock_text(from));
-  // As the recorder counted them: what processors did follows from what threads did.
+  // Processor states are not counted as events, as in the recorder: they follow from thread states.
   const std::uint64_t derived = counts.by_kind.at("processor_states");
   print_line("Part", part_text(trace));
   print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count() - derived, "event") +
@@ -319,7 +322,7 @@ void print_text(const std::string& file, const Trace& trace, const EventCounts& 
   print_diagnostics(trace);
 }
 
-// Of events that stay in the file nobody has looked whether they are sound.
+// Reports damage of events that stay in the file, which nobody has checked yet.
 std::shared_ptr<const Trace> with_damage_told(const std::shared_ptr<const Trace>& trace, const std::string& file) {
   const std::string damage = holds_events(*trace) ? std::string() : damaged_segments(file);
   if (!damage.empty()) Told::of_command().add_damage();

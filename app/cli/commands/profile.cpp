@@ -1,28 +1,26 @@
-// lanescope profile and launch: run a program and record it. Spelled like nsys where both have the option.
+// lanescope profile and launch: run a program and record it. Options are spelled as in nsys if both have them.
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "collector/session/armed.h"
 #include "collector/session/inheritance.h"
-#include "collector/session/kernel_counters.h"
 #include "collector/session/recording.h"
 #include "commands.h"
-#include "options/kernel_options.h"
 #include "options/launch_options.h"
 #include "remote/remote_work.h"
+#include "remote/several_machines.h"
 #include "session/ending.h"
 #include "session/first_process.h"
 #include "session/imported_sources.h"
-#include "session/kernel_run.h"
+#include "session/recording_counters.h"
 #include "session/recording_watch.h"
 #include "session/session_directory.h"
 #include "session/session_server.h"
@@ -40,8 +38,10 @@ constexpr const char* kProfileFooter =
     "  lanescope profile -c nvtx -p \"step 100\" ./app          what happens during one range, then the end\n"
     "  lanescope profile -c cudaProfilerApi --capture-range-end=repeat:3 -o part ./app    part.1, part.2 and part.3.trace\n"
     "  lanescope profile --on ssh:gpu7 -o run ./app           there; run.trace grows here meanwhile\n"
+    "  lanescope profile --on ssh:gpu7 --on ssh:gpu8 -o run ./app    on both at once: run-gpu7.trace and run-gpu8.trace\n"
     "\n"
     "Boolean options are given bare, as --option=false, or as -f false; --command-file=FILE stands for the options in a file.\n"
+    "--option=help prints which values an option takes, or what there is on this machine: --trace=help, --nic-metrics=help.\n"
     "Ctrl+C once asks the program for its end, with which the recording ends; twice ends the recording at once. The file is valid in\n"
     "both cases. Other signals are passed on to the program, but those that came to its process group. Our own messages go to\n"
     "standard error. Where limits leave no room to record the program, it runs without being recorded. The exit code is the\n"
@@ -62,12 +62,12 @@ int exit_code(const session::RecordingOutcome& outcome, int signal) {
   if (!outcome.target && outcome.failure) return kFailure;
   if (!outcome.target) return signal == 0 ? kSuccess : 128 + signal;
   if (outcome.target->signal != 0) return 128 + outcome.target->signal;
-  // Its writes went on where they would have failed without us, so it can't have known; nor does it know of the recording.
+  // The program can't know: its writes succeeded here, although they would have failed without us, and it does not know about the recording.
   const bool is_lacking = outcome.is_output_cut || outcome.lost_files > 0;
   return outcome.target->code == kSuccess && is_lacking ? kFailure : outcome.target->code;
 }
 
-// The one that came to us and ended the program, or the recording of one that runs on; 0: none.
+// The signal that came to us and ended the program, or the recording of a program that runs on; 0: none.
 int signal_of_end(const Watched& watched) {
   const int signal = watched.outcome.target ? watched.outcome.target->signal : watched.signal;
   return signal != 0 && (watched.came >> (signal - 1) & 1) != 0 ? signal : 0;
@@ -78,7 +78,7 @@ int run_armed(const Arguments& program) {
   return fail(agent ? session::become_armed(program, *agent) : agent.error());
 }
 
-// The start that was left for the session that begins now. Fails where it can't be told which is meant.
+// The start that was left for the session that starts now. Fails if it is not clear which one is meant.
 Result<HeldStart> left_start(const std::string& session, std::string& new_session) {
   const std::vector<std::string> left = left_starts();
   const auto is_among = [](const std::vector<std::string>& names, const std::string& name) {
@@ -107,7 +107,7 @@ Result<session::LaunchRequest> request_with_start(LaunchOptions& options, const 
   return request;
 }
 
-// What the two commands differ in.
+// The differences between the two commands.
 struct Form {
   const char* name;
   const char* description;
@@ -115,14 +115,14 @@ struct Form {
   bool starts_later;
 };
 
-// Where a session can be asked from here on, and the start that was left for it.
+// Where the session can be asked from here on, and the start that was left for it.
 struct BegunSession {
   Result<SessionSocket> socket;
   HeldStart start;
 };
 
-// Before its program runs, and at once: whoever leaves a start, or begins a session of this name, comes before it or finds it. Fails where it can't be told
-// which start is meant, and where what has to be asked to record can't be.
+// Makes the session before its program runs, and in one step: others that leave a start, or start a session of this name, come either before it or after it.
+// Fails if it is not clear which start is meant, and if a session that must be asked to record can't be asked.
 Result<BegunSession> begin_session(const Form& form, const std::string& session, LaunchOptions& options) {
   std::string& name = options.recording.session_name;
   const Result<channel::FileDescriptor> held = hold_sessions();
@@ -137,7 +137,11 @@ Result<BegunSession> begin_session(const Form& form, const std::string& session,
 
 int record_elsewhere(const Form& form, const CLI::App& app, const RemoteOptions& remote, LaunchOptions options, Arguments program) {
   if (options.arm) return fail({"--arm records nothing, so there is nothing to copy. Give it to lanescope profile there.", ErrorKind::kUsage});
-  // What becomes of files is decided here, where they come to.
+  if (remote.targets.size() > 1) {
+    constexpr std::array<std::string_view, 1> kOwn{"output"};  // each has its own
+    return record_on_each(remote, form.name, options_for_there(app, kOwn), program, options.recording.output);
+  }
+  // These options are handled here, because the files are copied to this machine.
   constexpr std::array<std::string_view, 4> kHere{"output", "force-overwrite", "export", "stats"};
   const Overwrite overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   options.reports.overwrite = overwrite;
@@ -145,73 +149,67 @@ int record_elsewhere(const Form& form, const CLI::App& app, const RemoteOptions&
                       {options.recording.output, overwrite, options.reports, numbers_of(options.range)});
 }
 
-// Their values go to the file of the recording.
-void add_counters(session::KernelCounters& counters, const session::RecordingOutcome& outcome) {
-  const auto say = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << '\n'; };
-  if (outcome.files.empty()) return say("Counters of kernels are not stored: there is no file of the recording.");
-  if (outcome.files.size() != 1) return say("Counters of kernels are not stored: they are for recordings of one file.");
-  const auto appended = counters.append_to(outcome.files.front().path, outcome.files.front().identity);
-  if (!appended) return say(appended.error().text);
-  for (const std::string& sentence : appended->sentences) say(sentence);
-  for (const std::string& sentence : left_out_sentences(*appended)) say(sentence);
-}
-
 void add_sources(const session::RecordingOutcome& outcome, session::SourceRights rights) {
   for (const session::RecordedFile& file : outcome.files)
     if (const Result<void> imported = import_sources(file.path, rights, file.identity); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
 }
 
-int run_program(const Form& form, Arguments arguments) {
-  const std::string command = std::string("lanescope ") + form.name;
-  CLI::App app(form.description, command);
-  app.footer(form.footer);
+// The typed options.
+struct Typed {
   LaunchOptions options;
-  describe_launch(app, options);
   RemoteOptions remote;
-  describe_remote(app, remote, RemoteFolder::kOffered);
   bool imports_sources = false;
-  if (!form.starts_later)
-    app.add_flag("--import-source", imports_sources, "Put the sources of the kernels whose warps were sampled\n(--kernels=pc) into the recording")
-        ->group("What to record");
-  std::string session;
-  if (form.starts_later) app.add_option("--session", session, "The one for which lanescope start was given already")->type_name("NAME")->group("Output");
+  std::string session;  // a start was left for it
+  Arguments program;
+};
 
+void describe(CLI::App& app, const Form& form, Typed& typed) {
+  app.footer(form.footer);
+  describe_launch(app, typed.options);
+  describe_remote(app, typed.remote, StartsProgram::kYes);
+  if (form.starts_later)
+    app.add_option("--session", typed.session, "The one for which lanescope start was given already")->type_name("NAME")->group("Output");
+  else
+    app.add_flag("--import-source", typed.imports_sources, "Put the sources of the kernels whose warps were sampled\n(--kernels=pc) into the recording")
+        ->group("What to record");
+}
+
+// Returns an exit code if nothing is to be run.
+std::optional<int> read(CLI::App& app, const Arguments& arguments, Typed& typed) {
   Result<Arguments> expanded = with_command_file(app, arguments);
   if (!expanded) return fail(expanded.error());
   Result<ProgramArguments> split = split_program(app, *expanded);
   if (!split) return fail(split.error());
-  if (const auto code = parse(app, split->options)) return *code;
-  if (split->program.empty()) return fail({"Which program? " + command + " [OPTIONS] PROGRAM [ARGUMENTS...]", ErrorKind::kUsage});
-  if (imports_sources && !options.capture.kernels.starts_with("pc"))
+  if (const auto code = parse(app, split->options)) return code;
+  if (split->program.empty()) return fail({"Which program? " + app.get_name() + " [OPTIONS] PROGRAM [ARGUMENTS...]", ErrorKind::kUsage});
+  typed.program = std::move(split->program);
+  if (typed.imports_sources && !typed.options.capture.kernels.starts_with("pc"))
     return fail({"--import-source is for the sources of kernels whose warps are sampled: take it with --kernels=pc.", ErrorKind::kUsage});
-  if (imports_sources && !remote.target.empty())
+  if (typed.imports_sources && !typed.remote.target.empty())
     return fail({"--import-source takes the sources of this machine: give it to lanescope profile there.", ErrorKind::kUsage});
-  if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
-  if (!remote.target.empty()) return record_elsewhere(form, app, remote, options, std::move(split->program));
-  if (options.arm) return run_armed(split->program);
+  return std::nullopt;
+}
+
+// Fails if an export that was asked for could not be made of the one file that is recorded.
+Result<void> check_outputs(const Form& form, const session::LaunchRequest& request, const LaunchOptions& options) {
+  const bool is_one_file = form.starts_later ? request.first_capture.has_value() : request.settings.range.after != session::AfterCapture::kRepeat;
+  if (!is_one_file) return {};
+  return check_exports(request.first_capture ? request.first_capture->output : options.recording.output, options.reports);
+}
+
+int record_here(const Form& form, Typed typed) {
+  LaunchOptions& options = typed.options;
   leave_first_process();
   options.range.start_later = options.range.start_later || form.starts_later;
   options.reports.overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  Result<BegunSession> begun = begin_session(form, session, options);
+  Result<BegunSession> begun = begin_session(form, typed.session, options);
   if (!begun) return fail(begun.error());
-  Result<session::LaunchRequest> request = request_with_start(options, begun->start.message(), std::move(split->program));
+  Result<session::LaunchRequest> request = request_with_start(options, begun->start.message(), std::move(typed.program));
   if (!request) return fail(request.error());
-  const bool is_one_file = form.starts_later ? request->first_capture.has_value() : request->settings.range.after != session::AfterCapture::kRepeat;
-  const std::string& output = request->first_capture ? request->first_capture->output : options.recording.output;
-  if (const Result<void> can_be_made = is_one_file ? check_exports(output, options.reports) : Result<void>(); !can_be_made) return fail(can_be_made.error());
-
-  const auto wanted = kernel_counter_settings(options.capture.kernels);
-  if (!wanted) return fail(wanted.error());
-  std::unique_ptr<session::KernelCounters> counters;
-  if (*wanted) {
-    if (form.starts_later || !request->settings.trace_cuda || request->settings.range.trigger == session::CaptureTrigger::kRequest)
-      return fail(
-          {"--kernels=" + options.capture.kernels + " is for programs that lanescope profile records with -t cuda, from their begin.", ErrorKind::kUsage});
-    auto started = session::KernelCounters::start(**wanted, request->run_as ? std::optional(request->run_as->user) : std::nullopt);
-    if (!started) return fail(started.error());
-    counters = std::move(*started);
-    for (const auto& [name, value] : counters->variables()) request->environment.push_back({name, value});
-  }
+  if (const Result<void> can_be_made = check_outputs(form, *request, options); !can_be_made) return fail(can_be_made.error());
+  const Result<std::unique_ptr<RecordingCounters>> started = RecordingCounters::start(options.capture.kernels, *request);
+  if (!started) return fail(started.error());
+  RecordingCounters* const counters = started->get();
   request->unrecorded = [&begun](const Error& shortage) {
     if (begun->socket) begun->socket->remove_place();  // this process becomes the program, or waits for it
     std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl;
@@ -225,26 +223,12 @@ int run_program(const Form& form, Arguments arguments) {
   session::let_go_of_standard_input();
   begun->start.use_up();
   SessionServer server(**recording, std::move(begun->socket), start_options(options.capture, options.range, options.reports));
-  std::optional<Error> not_counted;  // told as soon as it is known: the program may run for hours
-  const auto tell_not_counted = [&not_counted](const Error& why) {
-    not_counted = why;
-    std::cerr << "lanescope: " + why.text + " The program is recorded without them.\n" << std::flush;
-  };
-  const auto await_plan = [&counters, &tell_not_counted] {
-    if (const Result<void> planned = counters->await_plan(); !planned) tell_not_counted(planned.error());
-  };
-  std::jthread planning;  // ends before what it uses
-  try {
-    if (counters) planning = std::jthread(await_plan);
-  } catch (const std::system_error&) {
-    tell_not_counted(Error{"Counters of kernels are not read: there is no thread left that could wait for what to count."});
-  }
+  if (counters != nullptr) counters->await_plan();
   const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram, range);
-  if (counters || imports_sources) signals.release();
-  if (planning.joinable()) planning.join();
+  if (counters != nullptr || typed.imports_sources) signals.release();
   const auto add = [&] {
-    if (counters && !not_counted) add_counters(*counters, watched.outcome);
-    if (imports_sources) add_sources(watched.outcome, rights);
+    if (counters != nullptr) counters->add_to(watched.outcome);
+    if (typed.imports_sources) add_sources(watched.outcome, rights);
   };
   static_cast<void>(is_made("What was to be added to the recording", add));
   end_by(signal_of_end(watched));
@@ -252,16 +236,27 @@ int run_program(const Form& form, Arguments arguments) {
   return code == kSuccess && watched.reports == Reports::kLacking ? kFailure : code;
 }
 
+int run_program(const Form& form, const Arguments& arguments) {
+  CLI::App app(form.description, std::string("lanescope ") + form.name);
+  Typed typed;
+  describe(app, form, typed);
+  if (const auto code = read(app, arguments, typed)) return *code;
+  if (const Result<void> said = say_unrecorded(typed.options.capture.unrecorded); !said) return fail(said.error());
+  if (!typed.remote.target.empty()) return record_elsewhere(form, app, typed.remote, std::move(typed.options), std::move(typed.program));
+  if (typed.options.arm) return run_armed(typed.program);
+  return record_here(form, std::move(typed));
+}
+
 }  // namespace
 
 int run_profile(Arguments arguments) {
   constexpr Form kForm{"profile", "Runs a program and records what its threads, the CUDA API, the GPU and its NVTX ranges do.", kProfileFooter, false};
-  return run_program(kForm, std::move(arguments));
+  return run_program(kForm, arguments);
 }
 
 int run_launch(Arguments arguments) {
   constexpr Form kForm{"launch", "Runs a program that is recorded when `lanescope start` says so.", kLaunchFooter, true};
-  return run_program(kForm, std::move(arguments));
+  return run_program(kForm, arguments);
 }
 
 }  // namespace lanescope::cli

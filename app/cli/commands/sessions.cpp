@@ -1,4 +1,4 @@
-// lanescope sessions, stop, cancel, shutdown: what is asked of recordings that run elsewhere.
+// lanescope sessions, stop, cancel, shutdown: requests to recordings that run elsewhere.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::string clock_text(std::int64_t seconds) {
 
 enum class Header { kShown, kLeftOut };
 
-// Of this name; empty: all.
+// Lists what is of this name; empty: everything.
 int list(const std::string& what, Header header) {
   if (header == Header::kShown) std::printf("%10s  %8s  %-10s  %8s  %s\n", "ID", "TIME", "STATE", "LAUNCH", "NAME");
   for (const std::string& name : session_names()) {
@@ -71,7 +71,7 @@ int list(const std::string& what, Header header) {
   return kSuccess;
 }
 
-// Takes a start back that no launch has taken, and returns whether there was one that is meant. Fails where it can't be told which is.
+// Removes a start that no launch has taken. Returns true if there was one that is meant. Fails if it is not clear which one is meant.
 Result<bool> take_back(const std::string& session) {
   if (session.empty() && !session_names().empty()) return false;
   const Result<std::string> name = session.empty() ? only_left_start() : Result<std::string>(session);
@@ -82,7 +82,7 @@ Result<bool> take_back(const std::string& session) {
   return true;
 }
 
-// What an answer says, where it is what it should be.
+// The text of this name in an answer; empty if it is not a text.
 std::string text_in(const nlohmann::json& answer, const char* name) {
   const auto text = answer.find(name);
   return text != answer.end() && text->is_string() ? text->get<std::string>() : std::string();
@@ -99,7 +99,7 @@ bool flag_in(const nlohmann::json& answer, const char* name) {
   return flag != answer.end() && flag->is_boolean() && flag->get<bool>();
 }
 
-// Of the file that a session answers with.
+// The identity of the file that a session answers with.
 std::optional<FileIdentity> identity_in(const nlohmann::json& answer) {
   const auto parts = answer.find("identity");
   const auto is_whole = [](const nlohmann::json& part) { return part.is_number_integer(); };
@@ -107,7 +107,7 @@ std::optional<FileIdentity> identity_in(const nlohmann::json& answer) {
   return FileIdentity{parts->at(0).get<std::uint64_t>(), parts->at(1).get<std::uint64_t>(), parts->at(2).get<std::int64_t>()};
 }
 
-// The end of a capture, kept or thrown away.
+// Ends a capture, which is kept or thrown away.
 int end_capture(Arguments arguments, const char* command, const char* description, const char* says) {
   CLI::App app(description, std::string("lanescope ") + command);
   std::string session;
@@ -128,7 +128,7 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
     return kSuccess;
   }
   std::cerr << says << "\n\t" << file.string() << '\n';
-  // What is not made when we end, the session makes.
+  // If we end before everything is made, the session makes the rest.
   const auto tell_session = [&asked](const std::string& what) {
     const std::string text = nlohmann::json{{"made", what}}.dump();
     static_cast<void>(!send(asked->connection.get(), text.data(), text.size(), MSG_NOSIGNAL));
@@ -174,6 +174,7 @@ int run_shutdown(Arguments arguments) {
   describe_session(app, session);
   app.add_option("--kill", kill, "What ends the program: none, sigterm, sigkill, or a number")
       ->type_name("SIGNAL")
+      ->check(help_lists(signals_of_end()))
       ->default_str("sigterm; none where it was attached to");
   RemoteOptions remote;
   describe_remote(app, remote);

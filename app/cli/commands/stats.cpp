@@ -23,7 +23,7 @@ constexpr const char* kStatsFooter =
     "  lanescope stats -r cuda_gpu_sum --filter-nvtx 'step 7' run.trace   one iteration\n"
     "  lanescope stats -r cuda_gpu_trace -f csv -o gpu run.trace          into gpu_cuda_gpu_trace.csv\n";
 
-// Reports of nsys that there are not here, among them default ones, so that scripts name them; by the begins of their names.
+// Reports of nsys that do not exist here, by the starts of their names. Some are default reports, so that scripts name them.
 struct ForeignReport {
   std::string_view begin;
   const char* advice;
@@ -45,14 +45,14 @@ constexpr std::array kForeignReports{
     ForeignReport{"nvvideo", "NVIDIA's video engines are not recorded"},
 };
 
-// Why one is not printed; null where nsys has none of that name.
+// Why such a report is not printed; null if nsys has none of that name.
 const char* advice_instead_of(const std::string& name) {
   if (stats::find_report(name.substr(0, name.find(':'))) != nullptr) return nullptr;
   const auto* const found = std::ranges::find_if(kForeignReports, [&](const ForeignReport& each) { return name.starts_with(each.begin); });
   return found != kForeignReports.end() ? found->advice : nullptr;
 }
 
-// Old names of nsys that are nearer to another report's name than to that of their own.
+// Old names of nsys that are spelled more like another report than like their own.
 std::string renamed(const std::string& name) {
   constexpr std::array<std::pair<std::string_view, const char*>, 4> kNames{
       {{"kernsum", "cuda_gpu_kern_sum"}, {"nvtxppsum", "nvtx_pushpop_sum"}, {"nvtxpptrace", "nvtx_pushpop_trace"}, {"nvtxsssum", "nvtx_startend_sum"}}};
@@ -85,6 +85,8 @@ Result<std::vector<ReportAsked>> parse_reports(std::vector<std::string> names, c
   }
   return requests;
 }
+
+bool is_of_counters(const ReportAsked& asked) { return asked.report.report->name.ends_with("_metric_sum"); }
 
 // "A, B or C".
 std::string any_of(const std::vector<std::string_view>& names) {
@@ -150,13 +152,14 @@ int run_stats(Arguments arguments) {
   if (const auto prepared = output.prepare(files); !prepared) return fail(prepared.error());
   const auto tables = requests->size() > 1 ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne;
   if (const auto fits = output.expect(tables); !fits) return fail(fits.error());
-  const auto trace = open_ranks(files, EventPlace::kInFile);
+  const bool any_of_counters = std::any_of(requests->begin(), requests->end(), is_of_counters);
+  const auto trace = open_ranks(files, EventPlace::kInFile, any_of_counters ? CounterValues::kRead : CounterValues::kLeftOut);
   if (!trace) return fail(trace.error());
   output.set_source(*trace);
   filter.say_which_range(**trace, *options);
 
   const stats::ReportSeries series(**trace);
-  std::vector<std::string_view> missing;  // what the trace lacks for reports that are empty, each once
+  std::vector<std::string_view> missing;  // what the trace lacks for empty reports, each once
   for (std::size_t i = 0; i < requests->size(); ++i) {
     const auto& [text, request] = (*requests)[i];
     const auto table = series.make(*request.report, request.options);

@@ -14,10 +14,10 @@ namespace lanescope::cli {
 
 namespace {
 
-// Empty where it is one of the choices, or a name of nsys's for one.
+// Returns an empty text if the word is one of the choices, or a name of nsys's for one.
 std::string check_trace(const std::vector<std::string>& choices, std::string& word) {
   word = in_small_letters(word);
-  if (word == "opengl-annotations") word = "opengl";  // which has them
+  if (word == "opengl-annotations") word = "opengl";  // opengl includes annotations
   if (session::needs_launch(word) && std::find(choices.begin(), choices.end(), word) == choices.end())
     return word + ": it has to be switched on when the program starts; use lanescope profile";
   return word == "cuda-sw" ? std::string() : one_of(choices)(word);
@@ -29,7 +29,7 @@ std::vector<std::string> all_traces() {
   return traces;
 }
 
-// Domains separated by commas; "default" is the one without a name. A backslash takes its meaning from a comma.
+// Domains separated by commas; "default" is the domain without a name. A backslash makes a comma part of a name.
 std::vector<std::string> domain_list(const std::string& text) {
   std::vector<std::string> domains(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -46,8 +46,9 @@ std::vector<std::string> domain_list(const std::string& text) {
   return domains;
 }
 
-// "graph", "node", with nsys's words behind it for what is the case here anyway. Empty where the level is fine.
+// Accepts "graph", "node", followed by words of nsys's for what is done here anyway. Returns an empty text if the level is valid.
 std::string graph_level(std::string& text) {
+  if (text == kHelpValue) print_values({"node", "graph"});
   std::string level = text;
   for (const char* word : {":host-only", ":nvtx-live"})
     if (const std::size_t place = level.find(word); place != std::string::npos) level.erase(place, std::string_view(word).size());
@@ -56,7 +57,7 @@ std::string graph_level(std::string& text) {
   return {};
 }
 
-// nsys brings lists of functions along, which command lines name by the folder in which it is installed.
+// nsys comes with lists of functions, which command lines name by nsys's installation folder.
 std::string leave_out_own_file_of_nsys(std::string& file, UnrecordedOptions& options) {
   std::error_code ignored;
   if (file.find("/PythonFunctionsTrace/") == std::string::npos || std::filesystem::exists(file, ignored)) return {};
@@ -69,10 +70,9 @@ constexpr std::uint64_t kLongestFlushInterval = 86'400'000;  // ms; a day
 constexpr std::uint64_t kLeastRecordMemory = 1;              // MiB
 constexpr std::uint64_t kMostRecordMemory = 65'536;
 
-}  // namespace
+constexpr const char* kWhatToRecord = "What to record";
 
-void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
-  constexpr const char* kGroup = "What to record";
+void describe_traces(CLI::App& app, CaptureOptions& options, Targets targets) {
   const bool is_running = targets == Targets::kRunning;
   const std::vector<std::string> choices =
       is_running ? std::vector<std::string>{"cuda", "nvtx", "osrt", "python-gil", "syscall", "nccl", "none"} : all_traces();
@@ -85,111 +85,144 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->allow_extra_args(false)
       ->transform(CLI::Validator([choices](std::string& word) { return check_trace(choices, word); }, "", "trace"))
       ->default_str("cuda,nvtx")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
   app.add_option("--preset", options.preset, "light (least overhead), default, or deep")
       ->type_name("NAME")
       ->check(one_of({"light", "default", "deep"}))
       ->default_str("default")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
+}
+
+void describe_cuda(CLI::App& app, CaptureOptions& options) {
   app.add_option("--cuda-graph-trace", options.graph_trace, "node: an event for each node of a CUDA graph;\ngraph: one for each launch of a graph")
       ->type_name("LEVEL")
       ->transform(CLI::Validator(graph_level, "", "level"))
       ->default_str("node; graph with --preset=light")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
   app.add_option("--cuda-flush-interval", options.flush_interval, "Time between collections of finished GPU records; 0: when a\nbuffer is full")
       ->type_name("MS")
       ->check(whole_number(0, kLongestFlushInterval))
       ->default_str("500")
-      ->group(kGroup);
-  app.add_option("--record-memory", options.record_memory,
-                 "What NVTX and OS records of one process may take while they\nwait to be written: what a burst may come to")
-      ->type_name("MIB")
-      ->check(whole_number(kLeastRecordMemory, kMostRecordMemory))
-      ->default_str("256")
-      ->group(kGroup);
-  app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")->group(kGroup);
+      ->group(kWhatToRecord);
+}
+
+void describe_more_of_cuda(CLI::App& app, CaptureOptions& options) {
+  app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")
+      ->group(kWhatToRecord);
   app.add_flag_function(
          "--cuda-memory-usage", [&options](std::int64_t count) { options.memory_usage = count > 0; },
          "Also allocations and memory pools [false; true with\n--preset=deep]")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
   app.add_flag("--cuda-um-cpu-page-faults", options.cpu_page_faults,
                "Also faults of the CPU on pages of unified memory, and\nwhat moves between the memories [false]")
-      ->group(kGroup);
-  app.add_flag("--cuda-um-gpu-page-faults", options.gpu_page_faults, "The same for faults of GPUs [false]")->group(kGroup);
+      ->group(kWhatToRecord);
+  app.add_flag("--cuda-um-gpu-page-faults", options.gpu_page_faults, "The same for faults of GPUs [false]")->group(kWhatToRecord);
   app.add_flag("--cuda-event-trace", options.cuda_events,
                "Also when streams come past CUDA events, and which\nstreams wait for them; costs GPU time for each [false]")
       ->transform(CLI::Validator(
           [](std::string& word) {
-            if (word == "auto") word = "false";  // as nsys has it
+            if (word == "auto") word = "false";  // as in nsys
             return std::string();
           },
           "", "auto"))
-      ->group(kGroup);
-  describe_kernels(app, options, targets);
-  describe_gpu_metrics(app, options);
-  describe_machine_metrics(app, options);
+      ->group(kWhatToRecord);
+}
+
+void describe_backtraces(CLI::App& app, CaptureOptions& options) {
   app.add_option("--cudabacktrace", options.backtraces,
                  "Which code makes CUDA calls of a sort that take long: all,\nkernel, memory, sync, other; with :NS for how long")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
+      ->check(help_lists({"none", "all", "kernel", "memory", "sync", "other", "kernel:NS (and so on: calls that take so many nanoseconds or more)"}))
       ->default_str("none")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
   app.add_option("--python-backtrace", options.python_backtrace,
                  "cuda: Python functions stand in --cudabacktrace's chains (all\nof them where that is not given), of calls "
                  "that take about a\nmillisecond or longer")
       ->type_name("WHERE")
       ->check(one_of({"cuda", "none", "false"}))
       ->default_str("none")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
+}
+
+void describe_domains(CLI::App& app, CaptureOptions& options) {
   app.add_option("--nvtx-domain-include", options.domain_include, "Only these NVTX domains; default is the one without a name")
       ->type_name("LIST")
-      ->group(kGroup);
-  app.add_option("--nvtx-domain-exclude", options.domain_exclude, "All NVTX domains but these")->type_name("LIST")->group(kGroup);
-  describe_threads(app, options);
+      ->group(kWhatToRecord);
+  app.add_option("--nvtx-domain-exclude", options.domain_exclude, "All NVTX domains but these")->type_name("LIST")->group(kWhatToRecord);
+}
+
+void describe_calls(CLI::App& app, CaptureOptions& options) {
   app.add_option("--osrt-threshold", options.osrt_threshold, "Shorter calls into the C library are left out")
       ->type_name("NS")
       ->check(whole_number(0, 1'000'000'000))
       ->default_str("1000")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
   app.add_option("--osrt-backtrace-threshold", options.osrt_backtrace_threshold, "Which code makes calls into the C library that take so\nlong, or none")
       ->type_name("NS")
       ->default_str("80000")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
   app.add_flag("--osrt-file-access", options.osrt_file_access,
                "Also which files calls open, read, write, map and sync, by\ntheir paths; takes -t osrt along [false]")
-      ->group(kGroup);
-  if (is_running) return;
+      ->group(kWhatToRecord);
+}
+
+// Must be switched on when the program starts.
+void describe_libraries(CLI::App& app, CaptureOptions& options) {
   app.add_option("--mpi-impl", options.mpi_implementation, "Taken for nsys's sake: openmpi, mpich; it is found by itself")
       ->type_name("NAME")
       ->check(one_of({"openmpi", "mpich"}))
-      ->group(kGroup);
+      ->group(kWhatToRecord);
   app.add_option("--pytorch", options.pytorch,
                  "NVTX ranges around the operations of PyTorch:\nautograd-nvtx, autograd-shapes-nvtx (with the shapes of\ntensors), none")
       ->type_name("WHAT")
       ->check(one_of({"autograd-nvtx", "autograd-shapes-nvtx", "none"}))
       ->default_str("none")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
   app.add_option("--python-functions-trace,--python-nvtx-annotations", options.python_functions,
                  "NVTX ranges around the functions of Python that this file\nnames: [{\"module\": \"numpy\", \"functions\": [\"dot\"]}]")
       ->type_name("FILE")
       ->transform(CLI::Validator([&options](std::string& file) { return leave_out_own_file_of_nsys(file, options.unrecorded); }, "", "file"))
       ->default_str("none")
-      ->group(kGroup);
+      ->group(kWhatToRecord);
+}
+
+}  // namespace
+
+// Help lists the options in this order.
+void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
+  describe_traces(app, options, targets);
+  describe_cuda(app, options);
+  app.add_option("--record-memory", options.record_memory,
+                 "What NVTX and OS records of one process may take while they\nwait to be written: what a burst may come to")
+      ->type_name("MIB")
+      ->check(whole_number(kLeastRecordMemory, kMostRecordMemory))
+      ->default_str("256")
+      ->group(kWhatToRecord);
+  describe_more_of_cuda(app, options);
+  describe_kernels(app, options, targets);
+  describe_gpu_metrics(app, options);
+  describe_machine_metrics(app, options);
+  describe_backtraces(app, options);
+  describe_domains(app, options);
+  describe_threads(app, options);
+  describe_calls(app, options);
+  if (targets == Targets::kLaunched) describe_libraries(app, options);
 }
 
 std::chrono::nanoseconds seconds(double value) { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value)); }
 
 namespace {
 
-// "kernel:20000": a sort of calls, and how long they take at least.
+// "kernel:20000": a kind of call, and its least duration.
 Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words) {
   session::CudaBacktraces result;
   std::optional<std::chrono::nanoseconds> threshold;
   for (const std::string& word : words) {
     const std::size_t colon = word.find(':');
     const std::string given = word.substr(0, colon);
-    const std::string sort = given == "true" ? "all" : given == "false" ? "none" : given;  // as older versions of nsys took it
+    const std::string sort = given == "true" ? "all" : given == "false" ? "none" : given;  // as in older versions of nsys
     const bool all = sort == "all";
     if (!all && sort != "none" && sort != "kernel" && sort != "memory" && sort != "sync" && sort != "other")
       return Error{"--cudabacktrace takes all, none, kernel, memory, sync and other, not \"" + sort + "\".", ErrorKind::kUsage};

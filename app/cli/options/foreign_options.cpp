@@ -9,11 +9,11 @@ namespace {
 struct Advice {
   std::string_view name;
   std::string_view text;
-  std::string_view granted = {};  // the value with which it asks for what is the case here anyway
+  std::string_view granted = {};  // the value with which it asks for what is done here anyway
 };
 
 constexpr std::array kForeignOptions{
-    // nsys has them, for reports and other commands that do not record (unrecorded_options.h has those of recordings).
+    // Options of nsys, for reports and other commands that do not record (unrecorded_options.h has those for recordings).
     Advice{"--defer-report", "It is not needed: a .trace is complete when its capture ends.", "true"},
     Advice{"--force-export", "It is not needed: reports read the .trace itself.", "true"},
     Advice{"--sqlite", "The .trace itself is read: name it alone"},
@@ -29,7 +29,7 @@ constexpr std::array kForeignOptions{
     Advice{"--gpu-metrics", "Did you mean --gpu-metrics-devices?"},
     Advice{"--pid", "The process stands alone: lanescope attach PID"},
     Advice{"--lazy", "Tables are written where there is something to write.", "true"},
-    // Nobody has them, but they are passed on.
+    // No tool has these, but instructions for them circulate.
     Advice{"--nvtx", "Did you mean --trace=cuda,nvtx?"},
     Advice{"--cuda", "Did you mean --trace=cuda?"},
     Advice{"--osrt", "Did you mean --trace=cuda,nvtx,osrt?"},
@@ -66,6 +66,7 @@ constexpr std::array kForeignCommands{
     Advice{"plugins", "There are no plugins. See what can be recorded with: lanescope profile --help"},
     Advice{"finalize", "It is not needed: a .trace is complete when its recording ends, and opens before."},
     Advice{"service", "It is not needed: recordings need nothing that runs beside them."},
+    Advice{"version", "Did you mean lanescope --version?"},
     Advice{"ui", "The viewer is a program of its own: lanescope-ui FILE.trace"},
     Advice{"view", "The viewer is a program of its own: lanescope-ui FILE.trace"},
     Advice{"record", "Did you mean lanescope profile?"},

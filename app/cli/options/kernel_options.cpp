@@ -7,12 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "checks.h"
 #include "model/kernels/counters/sections.h"
 
 namespace lanescope::cli {
 namespace {
 
-constexpr std::uint32_t kShortestPeriod = 5;  // as CUPTI takes them: powers of two
+constexpr std::uint32_t kShortestPeriod = 5;  // exponents of two, as CUPTI takes them
 constexpr std::uint32_t kLongestPeriod = 31;
 
 Error no_such(std::string_view option, const std::string& why) { return {"--kernels=" + std::string(option) + ": " + why, ErrorKind::kUsage}; }
@@ -24,7 +25,7 @@ std::optional<std::uint32_t> number(std::string_view text, std::uint32_t least, 
   return value;
 }
 
-// The text up to the separator, which is taken off with it.
+// Returns the text up to the separator, and removes both from `text`.
 std::string_view next_part(std::string_view& text, char separator) {
   const std::string_view part = text.substr(0, text.find(separator));
   text.remove_prefix(std::min(text.size(), part.size() + 1));
@@ -65,7 +66,7 @@ Result<void> set_pc_parameter(std::string_view option, std::string_view paramete
   return {};
 }
 
-// What was left out of the two, and whether they go together.
+// Sets whichever of the two was left out, and checks that they are consistent.
 Result<void> complete_windows(std::string_view option, session::KernelSettings& settings) {
   constexpr std::chrono::milliseconds kWindow{30}, kEvery{1000}, kLate{200};  // samples come a tenth of a second late
   if (settings.window.count() == 0 && settings.every.count() == 0) return {};
@@ -98,14 +99,16 @@ Result<void> set_counter_parameter(std::string_view option, std::string_view par
 }  // namespace
 
 void describe_kernels(CLI::App& app, CaptureOptions& options, Targets targets) {
+  constexpr const char* kSamples = "pc, pc:period=N,window=30ms,every=1s";
+  const bool is_running = targets == Targets::kRunning;
   app.add_option("--kernels", options.kernels,
-                 targets == Targets::kRunning
-                     ? "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
-                       "runs, every 2^N cycles with pc:period=N, for a while alone with\npc:window=30ms,every=1s; none"
-                     : "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
-                       "runs, every 2^N cycles with pc:period=N, for a while alone with\npc:window=30ms,every=1s; counters: what bounds them, of the\n"
-                       "first and the tenth launch of each kernel and shape,\ncounters:budget=20s for so long, counters:set=NAME; none")
+                 is_running ? "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
+                              "runs, every 2^N cycles with pc:period=N, for a while alone with\npc:window=30ms,every=1s; none"
+                            : "Why kernels take as long as they do. pc: where their warps\nstand and what they wait for, sampled while the program\n"
+                              "runs, every 2^N cycles with pc:period=N, for a while alone with\npc:window=30ms,every=1s; counters: what bounds them, of the\n"
+                              "first and the tenth launch of each kernel and shape,\ncounters:budget=20s for so long, counters:set=NAME; none")
       ->type_name("WHAT")
+      ->check(is_running ? help_lists({"none", kSamples}) : help_lists({"none", kSamples, "counters, counters:budget=20s,set=NAME"}))
       ->default_str("none")
       ->group("What to record");
 }

@@ -16,6 +16,7 @@ void describe_end(CLI::App& app, LaunchOptions& options) {
   constexpr const char* kGroup = "When";
   app.add_option("--kill", options.kill, "What ends the program after the duration:\nnone, sigterm, sigkill, or a number")
       ->type_name("SIGNAL")
+      ->check(help_lists(signals_of_end()))
       ->default_str("sigterm")
       ->group(kGroup);
   app.add_flag("-x,--stop-on-exit", options.stop_on_exit, "End when the program ends; false requires --duration [true]")->group(kGroup);
@@ -35,7 +36,7 @@ void describe_program(CLI::App& app, LaunchOptions& options) {
   app.add_flag("--arm", options.arm, "Record nothing yet: lanescope attach does, whenever it is\nwanted, and loses nothing")->group(kGroup);
 }
 
-// How many letters of a variable's name, as shells take it, lead up to an equals sign; 0 where `text` begins otherwise.
+// The length of a variable's name, as in shells, that ends at an equals sign; 0 if `text` does not start with such a name.
 std::size_t length_of_name(std::string_view text) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
   constexpr std::string_view kLettersAndDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
@@ -51,7 +52,7 @@ Result<std::vector<session::EnvironmentChange>> environment_changes(const std::v
     do {
       const std::size_t equals = rest.find('=');
       if (equals == std::string_view::npos || equals == 0) return Error{"--env-var needs NAME=VALUE, not \"" + std::string(rest) + "\".", ErrorKind::kUsage};
-      // A comma separates only where NAME= follows, so that values may hold commas and equals signs.
+      // A comma separates only if NAME= follows, so that values may contain commas and equals signs.
       std::size_t comma = rest.find(',', equals);
       while (comma != std::string_view::npos && length_of_name(rest.substr(comma + 1)) == 0) comma = rest.find(',', comma + 1);
       const std::string_view value = rest.substr(equals + 1, comma == std::string_view::npos ? comma : comma - equals - 1);
@@ -86,6 +87,8 @@ StartOptions start_options(const CaptureOptions& capture, const RangeOptions& ra
   options.reports = reports;
   return options;
 }
+
+std::vector<std::string> signals_of_end() { return {"none", "sigterm", "sigkill", "1 to 63 (a signal's number)"}; }
 
 Result<std::optional<int>> end_signal(const std::string& text) {
   static const std::map<std::string, std::optional<int>> kNamed{{"none", std::nullopt}, {"sigterm", SIGTERM}, {"sigkill", SIGKILL}};
@@ -150,7 +153,7 @@ Result<Arguments> with_command_file(const CLI::App& app, const Arguments& argume
   const std::size_t behind = at + (file_follows ? 2 : 1);
   if (behind > arguments.size()) return Error{"--command-file needs a value. See: " + app.get_name() + " --help", ErrorKind::kUsage};
   const std::string path = file_follows ? arguments[at + 1] : arguments[at].substr(kOption.size() + 1);
-  constexpr std::size_t kMostBytes = 4u << 20;  // of a command, the kernel takes less; a device may never end
+  constexpr std::size_t kMostBytes = 4u << 20;  // a command must be shorter for the kernel; a device may never end
   std::ifstream file(path);
   if (!file) return Error{"The command file " + path + " can't be read.", ErrorKind::kUsage};
   std::string text(kMostBytes + 1, '\0');

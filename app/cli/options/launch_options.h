@@ -36,17 +36,18 @@ struct LaunchOptions {
 
 // As describe_capture() (capture_options.h).
 void describe_launch(CLI::App& app, LaunchOptions& options);
-// Fails with one sentence, of kind kUsage, where a value is none, two contradict each other, or the user to start it as is unknown.
+// Fails with one sentence, of kind kUsage, if a value is not valid, two contradict each other, or the user to start it as is unknown.
 Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std::vector<std::string> command);
 
-// What a start of this session has that says nothing else.
+// The defaults for a start of this session.
 [[nodiscard]] StartOptions start_options(const CaptureOptions& capture, const RangeOptions& range, const ReportOptions& reports);
 
-// "none" (which is no signal), "sigterm", "sigkill", or a number; else fails with one sentence.
+// Reads "none" (no signal), "sigterm", "sigkill", or a number; else fails with one sentence.
 Result<std::optional<int>> end_signal(const std::string& text);
+[[nodiscard]] std::vector<std::string> signals_of_end();  // what it reads
 
-// Puts the content of the first --command-file=FILE among the options in front of the program in its place: arguments as a shell would split
-// them. What belongs to the program stays as it is.
+// Replaces the first --command-file=FILE among the options in front of the program by the content of the file: arguments, split as a shell would split them.
+// The program's words stay as they are.
 Result<Arguments> with_command_file(const CLI::App& app, const Arguments& arguments);
 
 }  // namespace lanescope::cli

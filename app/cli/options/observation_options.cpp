@@ -9,13 +9,15 @@
 
 #include "checks.h"
 #include "collector/cpu/counted_events.h"
+#include "collector/cpu/kernel_events.h"
+#include "collector/machine_metrics/sampled_devices.h"
 #include "collector/session/gpu_metrics.h"
 #include "text.h"
 
 namespace lanescope::cli {
 namespace {
 
-// Prints what the sampler of GPU metrics says, and ends the command.
+// Prints the answer of the sampler of GPU metrics, and ends the command.
 [[noreturn]] void print_gpu_metrics(const std::string& question) {
   const Result<std::string> answer = session::ask_gpu_metrics({question});
   if (!answer) throw CLI::ValidationError(answer.error().text);
@@ -34,22 +36,42 @@ std::optional<std::uint64_t> frequency(const std::string& text) {
   return static_cast<std::uint64_t>(value);
 }
 
-// Empty where the word is fine. nsys's older and newer words for the same, and for reading by other ways.
+// Prints what would be sampled, and ends the command. `lacking`: what to say if that is nothing.
+[[noreturn]] void print_devices(const machine_metrics::Settings& settings, const char* lacking, std::vector<std::string> values) {
+  const std::vector<machine_metrics::SampledDevice> devices = machine_metrics::sampled_devices(settings);
+  values.emplace_back();
+  values.emplace_back(devices.empty() ? lacking : "On this machine:");
+  for (const machine_metrics::SampledDevice& device : devices) {
+    std::string counters;
+    for (const std::string& counter : device.counters) counters += (counters.empty() ? ": " : ", ") + counter;
+    values.push_back("  " + device.kind + ' ' + device.name + counters);
+  }
+  print_values(values);
+}
+
+// Empty where the word is fine. nsys's older and newer words for the same, and for reading by other ways, also several of them.
 std::string nic_metrics_word(std::string& word) {
+  if (word == kHelpValue) print_devices({.networks = true}, "There is no network device here whose traffic could be sampled.", {"none", "lf"});
   const std::string given = in_small_letters(word);
   constexpr std::array kWords{"true", "efa", "lf", "hf", "hf-via-dts"};
   const bool is_off = given == "false" || given == "none";
-  if (!is_off && std::find(kWords.begin(), kWords.end(), given) == kWords.end()) return "\"" + word + "\" is neither lf nor none";
+  for (std::size_t begin = 0, end = 0; !is_off && end != std::string::npos; begin = end + 1) {
+    end = given.find(',', begin);
+    if (std::find(kWords.begin(), kWords.end(), given.substr(begin, end - begin)) == kWords.end()) return "\"" + word + "\" is neither lf nor none";
+  }
   word = is_off ? "none" : "lf";
   return {};
 }
 
-// nsys has a list of its own options there: --storage-metrics=--storage-devices=all,--nfs-volumes=all
+// nsys has a list of its own options there: --storage-metrics=--storage-devices=all,--nfs-volumes=all; guides also leave the dashes out.
 std::string storage_metrics_word(std::string& word, UnrecordedOptions& unrecorded) {
-  for (const char* part : {"--nfs-volumes", "--lustre-volumes", "--gds-metrics"}) {
-    const std::string argument = "--storage-metrics=" + std::string(part);
+  if (word == kHelpValue) print_devices({.storage = true}, "There is no disk here whose traffic could be sampled.", {"false", "true"});
+  constexpr std::array kParts{"storage-devices", "interval", "nfs-volumes", "lustre-volumes", "gds-metrics"};
+  if (std::any_of(kParts.begin(), kParts.end(), [&word](const char* part) { return word.starts_with(part); })) word.insert(0, "--");
+  for (const char* part : {"nfs-volumes", "lustre-volumes", "gds-metrics"}) {
+    const std::string argument = "--storage-metrics=--" + std::string(part);
     const auto is_it = [&argument](const UnrecordedOptions::Item& item) { return item.argument == argument; };
-    const bool is_known = std::any_of(unrecorded.items.begin(), unrecorded.items.end(), is_it);  // the word may be looked at several times
+    const bool is_known = std::any_of(unrecorded.items.begin(), unrecorded.items.end(), is_it);  // the word may be checked several times
     if (word.find(part) != std::string::npos && !is_known) unrecorded.items.push_back({argument, "Disks of the machine are sampled, all of them."});
   }
   if (word.starts_with("--") || word == "all") word = "true";
@@ -57,9 +79,24 @@ std::string storage_metrics_word(std::string& word, UnrecordedOptions& unrecorde
   return {};
 }
 
-// Empty where the word is GROUP/EVENT, as tracefs has it, or GROUP:EVENT, as perf has it, which becomes the former.
+[[noreturn]] void print_tracepoints() {
+  const Result<std::vector<std::string>> names = cpu::tracepoint_names();
+  if (!names) print_values({"none", "", names.error().text});
+  std::vector<std::string> lines{"none"};
+  lines.insert(lines.end(), names->begin(), names->end());
+  print_values(lines);
+}
+
+[[noreturn]] void print_system_calls() {
+  std::vector<std::string> lines{"process-tree", "system-wide", "none", "", "What is recorded:"};
+  for (const std::string& name : cpu::system_call_names()) lines.push_back("  " + name);
+  print_values(lines);
+}
+
+// Returns an empty text if the word is GROUP/EVENT, as in tracefs, or GROUP:EVENT, as in perf, which is changed to the former.
 std::string tracepoint_word(std::string& word) {
   if (word == "none") return {};
+  if (word == kHelpValue) print_tracepoints();
   const std::size_t middle = word.find_first_of("/:");
   const auto is_name = [](std::string_view name) {
     const auto is_letter = [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == '-'; };
@@ -80,9 +117,9 @@ std::string tracepoint_word(std::string& word) {
   throw CLI::Success();
 }
 
-// nsys numbers events in a list of its own, which begins otherwise on each machine: of these, its default is known.
+// nsys numbers events in a list of its own, which differs between machines. Of these numbers only its default is known.
 std::string counted_event_word(std::string& word, UnrecordedOptions& unrecorded) {
-  if (word == "help") print_counted_events();
+  if (word == kHelpValue) print_counted_events();
   if (word == "2") word = "instructions";
   if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
     unrecorded.items.push_back({"--cpu-core-events=" + word, "Events have names here. See: --cpu-core-events=help"});
@@ -97,11 +134,14 @@ std::vector<std::string> without_none(std::vector<std::string> words) {
   return words;
 }
 
-// What is a part of Lanescope is granted: "network_interface,-i10000" by --nic-metrics.
+// A plugin whose function is a part of Lanescope is granted: "network_interface,-i10000" by --nic-metrics.
 void take_plugins(const std::vector<std::string>& plugins, CaptureOptions& options) {
   for (const std::string& plugin : plugins) {
+    if (plugin == kHelpValue)
+      print_values({"network_interface (--nic-metrics=lf)", "efa_metrics (--nic-metrics=lf)", "storage_metrics (--storage-metrics)",
+                    "nvml_metrics (--gpu-metrics-devices=all --gpu-metrics-set=nvml)"});
     const std::string name = plugin.substr(0, plugin.find(','));
-    if (name == "network_interface" || name == "efa_metrics") {  // what EFA counts is there, too
+    if (name == "network_interface" || name == "efa_metrics") {  // the counters of EFA are included
       options.nic_metrics = "lf";
     } else if (name == "storage_metrics") {
       options.storage_metrics = true;
@@ -121,7 +161,7 @@ void describe_gpu_metrics(CLI::App& app, CaptureOptions& options) {
   const auto help_or_text = [](const char* question) {
     return CLI::Validator(
         [question](const std::string& text) {
-          if (text == "help") print_gpu_metrics(question);
+          if (text == kHelpValue) print_gpu_metrics(question);
           return std::string();
         },
         "", "help");
@@ -164,12 +204,13 @@ Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& o
 
 void describe_machine_metrics(CLI::App& app, CaptureOptions& options) {
   constexpr const char* kGroup = "Metrics of the machine";
-  app.add_option("--nic-metrics", options.nic_metrics, "lf: traffic of network and InfiniBand devices, ten times a\nsecond, of the whole machine; none")
+  app.add_option("--nic-metrics", options.nic_metrics,
+                 "lf: traffic of network and InfiniBand devices, ten times a\nsecond, of the whole machine; none; help: which there are")
       ->type_name("HOW")
       ->transform(CLI::Validator([](std::string& word) { return nic_metrics_word(word); }, "", "nic"))
       ->default_str("none")
       ->group(kGroup);
-  app.add_flag("--storage-metrics", options.storage_metrics, "Traffic of its disks, ten times a second [false]")
+  app.add_flag("--storage-metrics", options.storage_metrics, "Traffic of its disks, ten times a second; =help: which there\nare [false]")
       ->transform(CLI::Validator([&options](std::string& word) { return storage_metrics_word(word, options.unrecorded); }, "", "storage"))
       ->group(kGroup);
   app.add_option_function<std::vector<std::string>>(
@@ -212,7 +253,7 @@ void describe_threads(CLI::App& app, CaptureOptions& options) {
                "Samples of CPython, 3.9 to 3.15, name the Python functions\nthat run, read from outside at the same frequency [false]")
       ->group(kGroup);
   app.add_option("--ftrace", options.tracepoints,
-                 "Events of the kernel on these threads, by the names that\ntracefs has: sched/sched_switch,block/block_rq_issue")
+                 "Events of the kernel on these threads, by the names that\ntracefs has: sched/sched_switch,block/block_rq_issue; help:\nall of them")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -221,7 +262,12 @@ void describe_threads(CLI::App& app, CaptureOptions& options) {
       ->group(kGroup);
   app.add_option_function<std::string>(  // nsys's name for -t syscall
          "--syscall", [&options](const std::string& scope) { options.system_calls = scope != "none"; }, "")
-      ->check(one_of({"process-tree", "system-wide", "none"}))
+      ->check(CLI::Validator(
+          [](std::string& scope) {
+            if (scope == kHelpValue) print_system_calls();
+            return one_of({"process-tree", "system-wide", "none"})(scope);
+          },
+          "", "syscall"))
       ->group("");
   app.add_option("--cpu-core-events", options.counted_events,
                  "How often these happen to them, ten times a second:\ninstructions,cache-misses,page-faults; help: which can be\ncounted here")

@@ -20,7 +20,7 @@ Result<CaptureTrigger> trigger(const std::string& text) {
   return usage_error("--capture-range takes none, cudaProfilerApi or nvtx, not \"" + text + "\".");
 }
 
-// "range", "range@domain", "range@*"; a backslash takes its meaning from an @.
+// "range", "range@domain", "range@*"; a backslash makes an @ part of a name.
 void read_name(const std::string& text, CaptureRange& range) {
   std::string* part = &range.name;
   range.domain.emplace();
@@ -36,7 +36,7 @@ void read_name(const std::string& text, CaptureRange& range) {
   if (part == &*range.domain && *range.domain == "*") range.domain.reset();
 }
 
-// "repeat", "repeat:4", "repeat-shutdown:4", with a mode of nsys's behind it, which says when it makes its files: ours are there at once.
+// "repeat", "repeat:4", "repeat-shutdown:4", followed by a mode of nsys's that says when it makes its files; ours are made at once.
 Result<void> read_repeat(const std::string& text, CaptureRange& range) {
   const Error wrong = usage_error("--capture-range-end takes none, stop, stop-shutdown, repeat, repeat:N or repeat-shutdown:N, not \"" + text + "\".");
   std::string rest = text;
@@ -63,6 +63,7 @@ void describe_range(CLI::App& app, RangeOptions& options, Targets targets) {
   app.add_option("-c,--capture-range", options.range,
                  "Record from cudaProfilerStart to cudaProfilerStop\n(cudaProfilerApi), or an NVTX range (nvtx); none: everything")
       ->type_name("WHAT")
+      ->check(help_lists({"none", "cudaProfilerApi", "nvtx"}))
       ->default_str("none")
       ->group(kGroup);
   app.add_option("--capture-range-end", options.range_end,
@@ -72,6 +73,7 @@ void describe_range(CLI::App& app, RangeOptions& options, Targets targets) {
                               "stop-shutdown: end the program, too (--kill); repeat[:N]:\n"
                               "a file for each of (N) ranges; repeat-shutdown:N")
       ->type_name("WHAT")
+      ->check(help_lists({"none", "stop", "stop-shutdown", "repeat", "repeat:N", "repeat-shutdown:N"}))
       ->default_str("stop-shutdown")
       ->group(kGroup);
   app.add_option("-p,--nvtx-capture", options.nvtx_capture,

@@ -8,13 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include "checks.h"
 #include "text.h"
 
 namespace lanescope::cli {
 namespace {
 
 enum class Kind {
-  kFlag,   // true or false, as an argument of its own too; bare: true
+  kFlag,   // true or false, also as an argument of its own; without a value: true
   kValue,  // any text
 };
 
@@ -23,7 +24,7 @@ struct Option {
   const char* name;
   const char* advice;
   Kind kind = Kind::kValue;
-  std::string_view granted = {};  // the value with which it asks for what is the case here anyway
+  std::string_view granted = {};  // the value with which it asks for what is done here anyway
 };
 
 constexpr const char* kCountEvents = "Events of processors are counted of the recorded programs: --cpu-core-events=instructions,cycles";
@@ -114,13 +115,13 @@ constexpr std::array kUnrecorded{
     Option{"--xhv-vm-symbols", kNoHypervisor},
 };
 
-// A value that nsys has for an option of ours. One that ends with an asterisk stands for all that begin so; one that begins with a colon or
-// a comma is a part behind a value that we have, and is taken away.
+// A value that nsys has for an option of ours. A text that ends with an asterisk stands for all that start with it. A text that starts with a colon or a
+// comma is a part that follows a value of ours, and is removed.
 struct Value {
   const char* option;
   std::string_view text;
   const char* advice;
-  const char* instead = "none";  // what it counts as
+  const char* instead = "none";  // the value that is used
 };
 
 constexpr const char* kMarkIt = "It is not recorded. Put NVTX ranges around what it does, and trace nvtx.";
@@ -167,7 +168,7 @@ constexpr std::array kValues{
     Value{"--gpu-metrics-set", "gb2*", kOwnMetrics, "default"},
 };
 
-// Takes nsys's part out of the text; false where it has none.
+// Removes nsys's part from the text; returns false if there is none.
 bool take_out(const Value& value, std::string& text) {
   const std::string typed = in_small_letters(text);
   const bool is_part = value.text.starts_with(':') || value.text.starts_with(',');
@@ -182,7 +183,7 @@ bool take_out(const Value& value, std::string& text) {
   return true;
 }
 
-// nsys takes a list, of which Lanescope has one half: "functions-trace,autograd-shapes-nvtx".
+// nsys takes a list, one half of which Lanescope has: "functions-trace,autograd-shapes-nvtx".
 void take_out_functions(std::string& text, UnrecordedOptions& options) {
   std::string kept;
   bool has_taken = false;
@@ -198,7 +199,7 @@ void take_out_functions(std::string& text, UnrecordedOptions& options) {
   if (has_taken) text = kept.empty() ? "none" : kept;
 }
 
-// Puts nsys's values before the option's own checks, which never see them.
+// Handles nsys's values before the option's own checks, which then do not see them.
 void add_values(CLI::App& app, std::string_view name, UnrecordedOptions& options) {
   CLI::Option* const option = app.get_option_no_throw(std::string(name));
   if (option == nullptr) return;
@@ -215,6 +216,7 @@ void add_values(CLI::App& app, std::string_view name, UnrecordedOptions& options
 
 void add_option(CLI::App& app, const Option& option, UnrecordedOptions& options) {
   const auto given = [&option, &options](const std::string& value) {
+    if (value == kHelpValue) print_values({std::string(option.name) + " is left out. " + option.advice});
     const bool is_granted = option.granted.empty() ? value == "false" || value == "none" : value == option.granted;
     if (!is_granted) options.items.push_back({std::string(option.name) + '=' + value, option.advice});
   };
@@ -224,7 +226,7 @@ void add_option(CLI::App& app, const Option& option, UnrecordedOptions& options)
   added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->group("");
 }
 
-// Options that say how something is recorded, and what of -t records it.
+// Options that say how something is recorded, and the part of -t that records it.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kPartOf{{
     {"--cuda-um-cpu-page-faults", "cuda"},
     {"--cuda-um-gpu-page-faults", "cuda"},
@@ -237,7 +239,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kPartOf{{
     {"--osrt-backtrace-threshold", "osrt"},
 }};
 
-// Of what was typed: what is part of something that -t leaves out.
+// Finds typed options that belong to something that -t leaves out.
 void find_parts(const CLI::App& app, UnrecordedOptions& options) {
   const CLI::Option* const trace = app.get_option_no_throw("--trace");
   if (trace == nullptr || trace->count() == 0) return;
@@ -262,7 +264,7 @@ void find_parts(const CLI::App& app, UnrecordedOptions& options) {
 void describe_unrecorded(CLI::App& app, UnrecordedOptions& options) {
   for (const Option& option : kUnrecorded) add_option(app, option, options);
   app.parse_complete_callback([&app, &options] { find_parts(app, options); });
-  std::string_view named;  // values of one option stand together
+  std::string_view named;  // values of one option are adjacent
   for (const Value& value : kValues)
     if (std::exchange(named, value.option) != value.option) add_values(app, value.option, options);
   add_values(app, "--pytorch", options);

@@ -7,11 +7,11 @@ namespace lanescope::cli {
 namespace {
 
 constexpr const char* kGroup = "Another machine";
-constexpr std::array<std::string_view, 3> kRemote{"on", "remote-lanescope", "remote-folder"};
+constexpr std::array<std::string_view, 4> kRemote{"on", "remote-lanescope", "remote-folder", "copy-recorder"};
 
 std::string name_of(const CLI::Option& option) { return option.get_lnames().empty() ? "-" + option.get_snames().front() : "--" + option.get_lnames().front(); }
 
-// Of one option; lists in one value, as they are typed.
+// The values of one option. Lists are in one value, as they are typed.
 std::vector<std::string> values_of(const CLI::Option& option) {
   const std::vector<std::string>& results = option.results();
   if (option.get_items_expected_max() == 0) return {results.back()};
@@ -23,14 +23,25 @@ std::vector<std::string> values_of(const CLI::Option& option) {
 
 }  // namespace
 
-void describe_remote(CLI::App& app, RemoteOptions& options, RemoteFolder folder) {
-  CLI::Option* const on =
-      app.add_option("--on", options.target,
-                     "Do it there: ssh:HOST, docker:CONTAINER, podman:CONTAINER,\nk8s:NAMESPACE/POD/CONTAINER, slurm:JOB/NODE or command:PREFIX")
-          ->type_name("TARGET")
-          ->group(kGroup);
+void describe_remote(CLI::App& app, RemoteOptions& options, StartsProgram starts) {
+  constexpr const char* kTargets = "Do it there: ssh:HOST, docker:CONTAINER, podman:CONTAINER,\nk8s:NAMESPACE/POD/CONTAINER, slurm:JOB/NODE or command:PREFIX";
+  const auto take = [&options](const std::vector<std::string>& targets) {
+    options.target = targets.front();
+    options.targets = targets;
+  };
+  CLI::Option* const on = starts == StartsProgram::kNo
+                              ? app.add_option("--on", options.target, kTargets)
+                              : app.add_option_function<std::vector<std::string>>(
+                                       "--on", take, std::string(kTargets) + ";\nseveral times: on several machines at once, a file of each")
+                                    ->expected(1)
+                                    ->take_all();
+  on->type_name("TARGET")->group(kGroup);
   app.add_option("--remote-lanescope", options.lanescope, "The program there")->type_name("PATH")->default_str("lanescope")->needs(on)->group(kGroup);
-  if (folder == RemoteFolder::kOffered)
+  app.add_flag("--copy-recorder", options.copies_recorder,
+               "Use a copy of this lanescope there, in ~/.cache/lanescope/recorders,\nand make it where there is none")
+      ->needs(on)
+      ->group(kGroup);
+  if (starts == StartsProgram::kYes)
     app.add_option("--remote-folder", options.folder, "There, in which the program runs")
         ->type_name("FOLDER")
         ->default_str("where commands begin there")
@@ -42,7 +53,7 @@ Arguments options_for_there(const CLI::App& app, std::span<const std::string_vie
   Arguments arguments;
   for (const CLI::Option* option : app.get_options()) {
     const auto is_kept = [option](std::string_view name) { return !option->get_lnames().empty() && option->get_lnames().front() == name; };
-    // Those without a group are not recorded, which is said here, or are between programs.
+    // Options without a group are not recorded, which is said here, or are used between programs.
     if (option->get_positional() || option->get_group().empty() || option->count() == 0 || option->results().empty() || option == app.get_help_ptr()) continue;
     if (std::any_of(kRemote.begin(), kRemote.end(), is_kept) || std::any_of(kept_here.begin(), kept_here.end(), is_kept)) continue;
     for (const std::string& value : values_of(*option)) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "command.h"
 
@@ -13,17 +14,19 @@ namespace lanescope::cli {
 // As typed.
 struct RemoteOptions {
   std::string target;                   // empty: this machine
+  std::vector<std::string> targets;     // of a command that can be given to several machines: all of them, the first of which is `target`
   std::string lanescope = "lanescope";  // there
   std::string folder;                   // there, in which a program runs
+  bool copies_recorder = false;         // to there, where there is not this one
 };
 
-enum class RemoteFolder { kOffered, kNone };
+enum class StartsProgram { kYes, kNo };
 
-// As describe_capture() (capture_options.h).
-void describe_remote(CLI::App& app, RemoteOptions& options, RemoteFolder folder = RemoteFolder::kNone);
+// As describe_capture() (capture_options.h). A command that starts a program may do so on several machines, and names its folder there.
+void describe_remote(CLI::App& app, RemoteOptions& options, StartsProgram starts = StartsProgram::kNo);
 
-// The options that were given to a command, in a form that another lanescope takes, without those that concern this machine: the remote ones
-// and these. Requires: `app` was parsed.
+// The options that were given to a command, in a form that another lanescope takes. Options that concern this machine are left out: the remote ones and those
+// in `kept_here`. Requires: `app` was parsed.
 [[nodiscard]] Arguments options_for_there(const CLI::App& app, std::span<const std::string_view> kept_here = {});
 
 }  // namespace lanescope::cli

@@ -1,5 +1,8 @@
 #include "remote/remote_work.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
@@ -9,12 +12,12 @@
 #include <iostream>
 #include <optional>
 
+#include "collector/remote/recorder_copy.h"
 #include "collector/remote/recording_name.h"
 #include "collector/remote/remote_work.h"
 #include "collector/remote/signals.h"
 #include "collector/session/planned_file.h"
 #include "model/file/trace_file.h"
-#include "remote/copy_command.h"
 #include "remote/text_from_there.h"
 #include "session/ending.h"
 #include "session/recording_watch.h"
@@ -26,8 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the user wants, by the signals that come: of what was begun from here the first Ctrl+C ends it, and the second leaves it; what runs there already is
-// left by the first, for to end a copy is not to end what is copied. A terminal that is closed leaves it, too.
+// What the user wants, from the signals that come. For work that was started from here, the first Ctrl+C ends it, and the second leaves it. A recording that
+// runs there already is left by the first, because ending a copy must not end what is copied. A terminal that is closed leaves the work, too.
 class WishBySignals {
  public:
   enum class Begun { kFromHere, kBefore };
@@ -39,7 +42,7 @@ class WishBySignals {
   // Signals have their usual effect again.
   void release() { signals_.release(); }
   [[nodiscard]] int stop_signal() const { return stop_signal_; }
-  // The next that is for the program there.
+  // The next signal for the program there.
   std::optional<int> for_program() {
     if (for_program_.empty()) return std::nullopt;
     const int signal = for_program_.front();
@@ -65,12 +68,12 @@ class WishBySignals {
   Begun begun_;
   RecorderSignals signals_;
   remote::Wish wish_ = remote::Wish::kGoOn;
-  int stop_signal_ = SIGINT;     // by which it was wished
-  std::deque<int> for_program_;  // while there is no link
+  int stop_signal_ = SIGINT;     // the signal that asked for the end
+  std::deque<int> for_program_;  // those that came while there is no link
   std::uint64_t came_ = 0;       // bit n - 1 for signal n
 };
 
-// The first file has the name that was asked for, and the others, or all, a number in it.
+// The first file has the name that was asked for. The others, or all, have a number in it.
 Result<fs::path> place_of(const CopyOptions& copy, std::size_t number) {
   const std::string& output = copy.output;
   const Result<std::optional<fs::path>> first = session::planned_file(output);
@@ -82,15 +85,15 @@ Result<fs::path> place_of(const CopyOptions& copy, std::size_t number) {
   return place.replace_extension("." + std::to_string(number) + ".trace");
 }
 
-// A name of each process's, %q{RANK}, is not made there: all would be in one file, with a name of this machine's.
+// A name for each process, %q{RANK}, can't be made there: everything would be in one file, with a name from variables of this machine.
 bool names_variable(std::string_view pattern) {
   for (std::size_t i = 0; i + 1 < pattern.size(); ++i)
     if (pattern[i] == '%' && pattern[++i] == 'q') return true;
   return false;
 }
 
-// The place is looked at before anything begins there: that it can be written, and what is in the way. A file that a copy may go on with
-// is looked at by that.
+// Checks the place before anything starts there: that it can be written, and whether a file exists. A file that a copy may continue is checked by the copying
+// itself.
 Result<void> check_place(const CopyOptions& copy, const remote::Task& task) {
   const Result<fs::path> place = place_of(copy, 1);
   if (!place) return place.error();
@@ -105,16 +108,24 @@ Result<void> check_place(const CopyOptions& copy, const remote::Task& task) {
   return file ? Result<void>() : file.error();
 }
 
-Error with_advice(const Error& error, const remote::WorkOutcome& outcome, const remote::Target& target) {
-  if (outcome.missing == remote::Missing::kNothing) return error;
-  return {error.text + " " + advice_to_copy(target), error.kind};
+remote::RecorderToCopy this_recorder() {
+  std::error_code failed;
+  return {fs::read_symlink("/proc/self/exe", failed).parent_path(), LANESCOPE_VERSION};
 }
 
-std::string fetch_command(const RemoteOptions& remote, const std::string& recording) {
-  Arguments words{"lanescope", "fetch", "--on", remote.target};
-  if (remote.lanescope != "lanescope") words.insert(words.end(), {"--remote-lanescope", remote.lanescope});
-  words.insert(words.end(), {"--recording", recording});
-  return command_text(words);
+// Nothing is copied unasked.
+bool is_copy_wished(const remote::Target& target, WishBySignals& wish) {
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return false;
+  std::cerr << "lanescope: Copy lanescope " LANESCOPE_VERSION " to " << target.text << ", into ~/.cache/lanescope/recorders there? [y/N] " << std::flush;
+  constexpr int kMilliseconds = 100;  // a signal is seen between two looks
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (poll(&input, 1, kMilliseconds) <= 0) {
+    if (wish.next() == remote::Wish::kGoOn) continue;
+    std::cerr << '\n';
+    return false;
+  }
+  std::string answer;
+  return std::getline(std::cin, answer) && (answer == "y" || answer == "yes");
 }
 
 enum class Originals { kKept, kRemoved };
@@ -125,7 +136,7 @@ void tell_files(const remote::WorkOutcome& outcome, Originals originals) {
   for (const remote::CopiedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << " (" << bytes_text(file.bytes) << ")\n";
 }
 
-// Only a recorder that has come to its end writes an index.
+// True if the files have an index. Only a recorder that has reached its end writes one.
 bool are_finished(const std::vector<remote::CopiedFile>& files) {
   return !files.empty() && std::all_of(files.begin(), files.end(), [](const remote::CopiedFile& file) {
     const Result<TraceFileReader> reader = TraceFileReader::open(file.path);
@@ -133,7 +144,7 @@ bool are_finished(const std::vector<remote::CopiedFile>& files) {
   });
 }
 
-// A program's signal is in the code of its recorder; one of its own ended that itself.
+// The signal that ended a program is in the exit code of its recorder. A signal in the outcome ended the recorder itself.
 int exit_code(const remote::WorkOutcome& outcome, bool is_recording) {
   if (outcome.is_known && outcome.signal != 0)
     std::cerr << "lanescope: " << (is_recording ? "The recorder there" : "lanescope there") << " was ended by signal " << outcome.signal << " ("
@@ -157,7 +168,6 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   TextFromThere text([&wish] { return wish.next() != remote::Wish::kLeave; });
   remote::WorkSettings settings;
   settings.target = remote.target;
-  settings.command = remote::command_on(*target, {remote.lanescope, "serve", "--stdio"});
   settings.terminal = target->terminal;
   settings.version = LANESCOPE_VERSION;
   settings.task = std::move(task);
@@ -170,13 +180,23 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   settings.wish = [&wish] { return wish.next(); };
   settings.stop_signal = [&wish] { return wish.stop_signal(); };
   settings.signal = [&wish] { return wish.for_program(); };
-  const remote::WorkOutcome outcome = remote::work_on(settings);
+  remote::RecorderThere there{*target, remote.lanescope};
+  if (remote.copies_recorder) {
+    Result<std::string> program =
+        remote::recorder_copied_to(*target, target->terminal, this_recorder(), remote::Copying::kWhereMissing, settings.tell, settings.wish);
+    if (!program) return fail(program.error());
+    there.program = std::move(*program);
+  }
+  remote::WorkOutcome outcome = remote::work_by(there, this_recorder(), settings, [&] { return !remote.copies_recorder && is_copy_wished(*target, wish); });
+  if (outcome.missing != remote::Missing::kNothing && !remote.copies_recorder)
+    outcome.failure->text += " Name one that is there with --remote-lanescope PATH, or add --copy-recorder, which copies this one.";
   text.finish();
   wish.release();
   for (const std::string& loss : text.losses()) std::cerr << "lanescope: " << loss << '\n';
   if (!is_command) tell_files(outcome, is_recording && outcome.recording.empty() ? Originals::kRemoved : Originals::kKept);
-  if (!outcome.recording.empty()) std::cerr << "The recording is there still. Fetch it with: " << fetch_command(remote, outcome.recording) << '\n';
-  if (outcome.failure) return fail(with_advice(*outcome.failure, outcome, *target));
+  if (!outcome.recording.empty())
+    std::cerr << "The recording is there still. Fetch it with: " << command_text(remote::fetch_command(there, outcome.recording)) << '\n';
+  if (outcome.failure) return fail(*outcome.failure);
   const int code = exit_code(outcome, is_recording);
   if (outcome.is_known) keep_code(code);
   bool lacks_reports = false;
@@ -191,7 +211,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
 }  // namespace
 
 CopyOptions::Numbers numbers_of(const RangeOptions& range) {
-  const Result<session::CaptureRange> read = capture_range(range);  // what is wrong with it is said there
+  const Result<session::CaptureRange> read = capture_range(range);  // what is wrong with it is reported there
   const bool repeats = read && read->trigger != session::CaptureTrigger::kNone && read->after == session::AfterCapture::kRepeat;
   return repeats ? CopyOptions::Numbers::kAll : CopyOptions::Numbers::kFurther;
 }

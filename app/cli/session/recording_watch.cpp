@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <iostream>
@@ -11,6 +13,8 @@
 #include <utility>
 
 #include "memory_budget.h"
+#include "model/file/trace_file.h"
+#include "model/trace/completeness.h"
 #include "model/trace/outline.h"
 #include "model/trace/text/grouped_digits.h"
 #include "session/ending.h"
@@ -23,8 +27,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kLook = 20ms;         // between looks at signals and messages
-constexpr auto kWord = 5s;           // then it is said that a program goes on that was asked for its end
-constexpr auto kGraceOfOthers = 5s;  // for processes that a program left behind that was asked for its end
+constexpr auto kWord = 5s;           // after this time it is said that a program continues that was asked to end
+constexpr auto kGraceOfOthers = 5s;  // for processes left behind by a program that was asked to end
 
 void print_messages(session::Recording& recording) {
   for (const std::string& message : recording.take_messages()) std::cerr << "lanescope: " << message << '\n';
@@ -42,7 +46,7 @@ std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
 
 bool is_from_terminal(const siginfo_t& signal) { return signal.si_code == SI_KERNEL; }
 
-// What comes to the recorder while it waits for the end.
+// Handles the signals that come to the recorder while it waits for the end.
 class SignalsOfRecording {
  public:
   SignalsOfRecording(session::Recording& recording, RecorderSignals& signals, OnSignal on_signal)
@@ -62,7 +66,7 @@ class SignalsOfRecording {
     tell(signal.si_signo, "was passed on to the program; the recording goes on.");
   }
 
-  // Of a program that was asked for its end. What it still does is its own, and may take as long as without us.
+  // For a program that was asked to end. What it still does is its own, and may take as long as without us.
   void follow_end() {
     if (first_end_ == 0 || on_signal_ == OnSignal::kDetach) return;
     const auto now = std::chrono::steady_clock::now();
@@ -74,25 +78,25 @@ class SignalsOfRecording {
     }
   }
 
-  // Of a program that was stopped without us. Call it behind take() of all that came: what stops both of us comes as a signal, too.
+  // For a program that was stopped without us. To be called after take() for all signals that came, because a stop of both of us comes as a signal, too.
   void follow_stop() {
     if (on_signal_ == OnSignal::kDetach || recording_.exit_status()) return;
     const bool stands = recording_.take_stop() && has_terminal();
-    if (std::exchange(stands_, stands) && is_stopped(recording_.target_pid()) && !may_others_go_on()) {  // for a whole look
+    if (std::exchange(stands_, stands) && is_stopped(recording_.target_pid()) && !may_others_go_on()) {  // it was stopped at two looks in a row
       stands_ = false;
       stopped_.reset();
-      if (getpgid(recording_.target_pid()) != getpgrp()) stopped_ = session::SignalReceiver::kTarget;  // else who continues us continues it
+      if (getpgid(recording_.target_pid()) != getpgrp()) stopped_ = session::SignalReceiver::kTarget;  // otherwise whoever continues us continues it
       stop_with(recording_.target_pid());
     }
   }
 
   [[nodiscard]] int first_end() const { return first_end_; }
-  // One that came, and with which nothing is to be done any more: what it ended may be what we have waited for.
+  // Notes a signal for which nothing needs to be done any more: it may have ended what we waited for.
   void note(const siginfo_t& signal) { came_ |= bit_of(signal.si_signo); }
   [[nodiscard]] std::uint64_t came() const { return came_; }
 
  private:
-  // Who are recorded, or are about to be, and need us for that.
+  // True if other processes are recorded, or are about to be, which need us for that.
   [[nodiscard]] bool may_others_go_on() const { return recording_.statistics().running.size() > 1 || has_children(recording_.target_pid()); }
 
   void take_end(const siginfo_t& signal) {
@@ -124,11 +128,11 @@ class SignalsOfRecording {
   OnSignal on_signal_;
   int first_end_ = 0;
   std::uint64_t came_ = 0;                          // bit n - 1 for signal n
-  std::optional<session::SignalReceiver> stopped_;  // whom we had stop, and have go on when we do
-  bool stands_ = false;                             // the program, as was seen at the last look
+  std::optional<session::SignalReceiver> stopped_;  // whom we stopped, and continue when we continue
+  bool stands_ = false;                             // the program was stopped at the last look
   bool has_told_ = false;
   std::chrono::steady_clock::time_point asked_at_;
-  std::optional<std::chrono::steady_clock::time_point> ended_at_;  // when it was seen that the program has ended
+  std::optional<std::chrono::steady_clock::time_point> ended_at_;  // when it was noticed that the program has ended
 };
 
 void wait_for_end(session::Recording& recording, RecorderSignals& signals, OnSignal on_signal, Watched& watched) {
@@ -145,8 +149,8 @@ void wait_for_end(session::Recording& recording, RecorderSignals& signals, OnSig
   watched.came = coming.came();
 }
 
-// So that a viewer draws them at once. What fails is said; the files stay good. Files of over 100 million events get none: it would take
-// gigabytes and half a minute when the program has just ended. Nor do those for which there is no memory. O(events).
+// Adds outlines so that a viewer draws the files at once. Failures are said; the files stay valid. Files of over 100 million events get none, because it
+// would take gigabytes and half a minute when the program has just ended. Neither do files for which there is not enough memory. O(events).
 void add_outlines(const session::RecordingOutcome& outcome) {
   constexpr std::uint64_t kMostEvents = 100'000'000;
   for (const session::RecordedFile& file : outcome.files) {
@@ -162,7 +166,7 @@ void add_outlines(const session::RecordingOutcome& outcome) {
   }
 }
 
-// What begins a capture, for somebody who got none.
+// What starts a capture, for a user who got none.
 std::string begin_of(const session::CaptureRange& range) {
   switch (range.trigger) {
     case session::CaptureTrigger::kNone:
@@ -204,6 +208,14 @@ std::vector<std::string> losses(const session::RecordingOutcome& outcome) {
 
 namespace {
 
+// As its files say it, in the words of lanescope info.
+std::string missing_from(const std::vector<session::RecordedFile>& files) {
+  Missing missing;
+  for (const session::RecordedFile& file : files)
+    if (const Result<TraceFileReader> reader = TraceFileReader::open(file.path)) missing += missing_in(*reader);
+  return missing_text(missing);
+}
+
 void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome, const session::CaptureRange& range) {
   if (outcome.files.empty() && !outcome.failure) std::cerr << "No file was made: no capture began or was kept." << begin_of(range) << '\n';
   if (!outcome.files.empty()) std::cerr << "Generated:\n";
@@ -215,14 +227,18 @@ void print_outcome(const session::Recording& recording, const session::Recording
     bytes += file.bytes;
   }
   const std::vector<std::string> lost = losses(outcome);
-  const bool is_cut =
-      std::any_of(outcome.files.begin(), outcome.files.end(), [](const session::RecordedFile& file) { return file.reason == session::EndReason::kFileSize; });
-  const bool whole = outcome.statistics.dropped == 0 && lost.empty() && !outcome.failure && !is_cut;
+  const std::string missing = missing_from(outcome.files);
+  const bool whole = missing.empty() && outcome.statistics.dropped == 0 && lost.empty() && !outcome.failure;
   if (!outcome.files.empty())
     std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)
-              << (whole ? ", nothing dropped" : "") << '\n';
+              << (whole             ? ", nothing dropped"
+                  : missing.empty() ? ""
+                                    : ", incomplete: " + missing)
+              << '\n';
   for (const std::string& line : lost) std::cerr << line << '\n';
-  const bool runs = !outcome.target && outcome.reason != session::EndReason::kTargetExited;
+  // What was recorded is written after the end of the recording, which the program may not outlive.
+  const auto is_there = [](pid_t pid) { return kill(pid, 0) == 0 || errno == EPERM; };
+  const bool runs = !outcome.target && outcome.reason != session::EndReason::kTargetExited && is_there(recording.target_pid());
   if (runs) std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";
 }
 
@@ -230,7 +246,7 @@ void print_outcome(const session::Recording& recording, const session::Recording
 
 RecorderSignals::RecorderSignals() {
   sigfillset(&signals_);
-  // Faults, what has no effect unless it is caught, and a reader of our output that went away.
+  // Not handled: faults, signals that have no effect unless they are caught, and the loss of a reader of our output.
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGCHLD, SIGURG, SIGWINCH, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ})
     sigdelset(&signals_, signal);
   sigset_t blocked = signals_;
@@ -241,10 +257,10 @@ RecorderSignals::RecorderSignals() {
 RecorderSignals::RecorderSignals(const std::vector<std::string>& command) : RecorderSignals() { witness_ = GroupWitness::start(command); }
 
 void RecorderSignals::note_missed(pid_t process) {
-  constexpr auto kPatience = 30ms;  // for who sends one to us and to it, one after the other
+  constexpr auto kPatience = 30ms;  // for a sender that signals first us and then the program
   const auto end = std::chrono::steady_clock::now() + kPatience;
   do {
-    missed_ = pending_signals(getpid());  // before the other's: who sends one to both comes to it behind us
+    missed_ = pending_signals(getpid());  // read before the other's, because a sender that signals both reaches us first
     missed_ &= ~pending_signals(process);
     if (missed_ != 0) std::this_thread::sleep_for(1ms);
   } while (missed_ != 0 && std::chrono::steady_clock::now() < end);
@@ -265,7 +281,8 @@ std::optional<session::SignalReceiver> RecorderSignals::receiver_of(const siginf
   }
   const bool has_come_to_group = witness_.has_got(signal.si_signo);
   if (is_of_our_group && has_come_to_group) return std::nullopt;
-  // Who keeps a recording from afar has no terminal, and sends Ctrl+C to our group. What else comes to a group or to a job's processes is for each of them.
+  // Whoever keeps a recording from another machine has no terminal, and sends Ctrl+C to our group. Other signals for a group or for a job's processes are for
+  // each process.
   const bool is_a_keys = signal.si_signo == SIGINT || signal.si_signo == SIGQUIT || signal.si_signo == SIGTSTP;
   return has_come_to_group && is_a_keys ? SignalReceiver::kGroup : SignalReceiver::kTarget;
 }

@@ -1,4 +1,4 @@
-// Values that no option takes: each is answered with one sentence that names the option, and with exit code 2, before anything runs.
+// Values that no option accepts: each is refused in one sentence that names the option, with exit code 2, before anything runs.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -72,6 +72,7 @@ const std::vector<Case> kCases{
     {"--stop-on-exit=maybe", "--stop-on-exit takes true or false"},
     {"--stop-on-exit=false", "requires --duration"},
     {"--wait=none", "--wait: \"none\" is none of primary, all"},
+    {"--syscall=true", "--syscall: \"true\" is none of process-tree, system-wide, none"},  // a value that no help shows
     {"--capture-range=foo", "--capture-range takes none, cudaProfilerApi or nvtx"},
     {"--capture-range=nvtx", "--nvtx-capture"},
     {"--nvtx-capture=x", "--capture-range=nvtx"},
@@ -246,7 +247,7 @@ TEST_CASE("kernels says of a file without counters what of it could not be read"
     CHECK(answered.code == 1);
     return answered.text;
   };
-  // The frame of counters comes behind the events.
+  // The frame of counters comes after the events.
   CHECK_THAT(told(whole.substr(0, whole.size() / 2)), contains_text("there are no counters of kernels in it. The recording was cut off"));
   std::string flipped = whole;
   flipped[7000] = static_cast<char>(~flipped[7000]);
@@ -260,7 +261,7 @@ TEST_CASE("kernels names lines of source by counts of another recording") {
   CAPTURE(told.text);
   CHECK(told.code == 0);
   std::ifstream file(folder.path() / "both_kernels.csv");
-  std::map<std::string, std::string> lines;  // by kernel, of its first cause
+  std::map<std::string, std::string> lines;  // for each kernel, the line of its first cause
   for (std::string row; std::getline(file, row);)
     for (const char* kernel : {"transpose_naive", "transpose_shared", "spill", "fp64"})
       if (row.find(kernel) != std::string::npos) lines.try_emplace(kernel, row.substr(row.rfind(',') + 1));
@@ -271,7 +272,7 @@ TEST_CASE("kernels names lines of source by counts of another recording") {
 
 namespace {
 
-// None, and that is said, where there is no lanescope-kernel-metrics, as without CUPTI.
+// Null, with a warning, if there is no lanescope-kernel-metrics, as without CUPTI.
 std::unique_ptr<session::KernelCounters> started_counters(const session::KernelCounterSettings& settings) {
   auto counters = session::KernelCounters::start(settings);
   if (counters) return std::move(*counters);
@@ -282,7 +283,7 @@ std::unique_ptr<session::KernelCounters> started_counters(const session::KernelC
 
 }  // namespace
 
-// A program that writes what an agent writes as it begins to measure a launch, and then waits as one whose kernel waits for another.
+// The program writes what an agent writes when it begins to measure a launch, and then waits, like one whose kernel waits for another.
 TEST_CASE("kernels ends a program whose kernel does not come to an end while it is measured, and names it") {
   const test::TemporaryFolder folder;
   const std::string record = "printf 'LCK4\\0\\0\\0\\0\\051\\0\\0\\0\\0\\0\\0\\0\\007\\0\\0\\0\\0\\0\\0\\0\\011\\0\\0\\0\\0\\0\\0\\0_Z4spinPi'";
@@ -347,7 +348,7 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   const std::filesystem::path there = folder.path() / "there.trace", ran = folder.path() / "ran";
   std::ofstream(there) << "mine";
   const std::vector<std::string> program{"--", "touch", ran.string()};
-  constexpr int kAnyCode = -1;  // of a failure
+  constexpr int kAnyCode = -1;  // of any failure
   const auto refused = [&](Arguments arguments, bool runs, int code, const char* words) {
     if (runs) arguments.insert(arguments.end(), program.begin(), program.end());
     const Answer answered = answer(arguments);
@@ -363,14 +364,15 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   refused({"kernels", "--launches=some"}, true, 2, "--launches is all or sample, not some");
   for (const char* option : {"--launch-skip=1", "--launch-count=1", "--set=source"})
     refused({"kernels", "--launches=sample", option}, true, 2, "--launches sample");
-  refused({"kernels", "--metrics=sm__that_no_gpu_has.sum"}, true, kAnyCode, "");  // here for want of a GPU, perhaps
+  refused({"kernels", "--metrics=sm__that_no_gpu_has.sum"}, true, kAnyCode, "");  // may fail here because there is no GPU
   refused({"kernels", "--nvtx-include=step", "--set=source"}, true, 2, "--nvtx-include is for counters");
   for (const char* nothing : {"--nvtx-include=/", "--nvtx-include=loader@"}) refused({"kernels", nothing}, true, 2, "names no range");
   refused({"attach", "--kernels=counters", "1"}, false, 2, "There is --kernels=pc");
   refused({"profile", "--kernels=counters:set=source"}, true, 2, "lanescope kernels --set source");
   refused({"kernels", "--page=source", test::data_file("kernel_counters.trace").string()}, false, 1, "there are no counts of instructions in it");
   refused({"kernels", test::data_file("transpositions.trace").string()}, false, 1, "lanescope kernels --rerun ");
-  refused({"kernels", test::data_file("transpositions.trace").string()}, false, 1, "--kernels=counters ./transpositions 100");  // as it was recorded
+  refused({"kernels", test::data_file("transpositions.trace").string()}, false, 1,
+          "--kernels=counters ./transpositions 100");  // its own command
   refused({"kernels", "--page=source", "--source-folders=" + ran.string(), test::data_file("transpositions.trace").string()}, false, 2, "there is no folder");
   for (const char* option : {"--replay-mode=range", "--replay-mode=app-range"})
     refused({"kernels", option, "--kernel-name=saxpy"}, true, 2, "counts all kernels of a range together");
@@ -398,7 +400,7 @@ TEST_CASE("kernels takes what is typed for ncu, or says what to type") {
   const std::string counters = test::data_file("kernel_counters.trace").string(), ran = (folder.path() / "ran").string();
   const std::string table = (folder.path() / "table").string();
   CHECK(answer({"kernels", "--nvtx", "--target-processes", "all", "--graph-profiling=node", "-q", "-f", "-o", table, "--import", counters}).code == 0);
-  CHECK(answer({"kernels", "-q", "-f", "-o", table, counters}).code == 0);  // written over
+  CHECK(answer({"kernels", "-q", "-f", "-o", table, counters}).code == 0);  // overwrites the file
   const Answer program = answer({"kernels", "--set", "full", "python", "train.py", "--size"});
   CHECK(program.code == kUsage);
   const Answer bare = answer({"kernels", "--set", "full", "python", "train.py"});
@@ -415,7 +417,7 @@ TEST_CASE("kernels shows of a file the kernels that are chosen as ncu spells it"
   const test::TemporaryFolder folder;
   const std::string counters = test::data_file("kernel_counters.trace").string();
   int number = 0;
-  // The first column of rows of the values, each once, in order.
+  // The first column of the rows of values, each value once, in order.
   const auto kernels_of = [&](std::vector<std::string> options) {
     const std::string base = (folder.path() / std::to_string(++number)).string();
     Arguments all{"kernels", "-q", "-f", "csv", "-o", base, "--page", "raw", counters};
@@ -484,7 +486,7 @@ TEST_CASE("kernels prints a summary by kernel, and to a log file") {
   CHECK_THAT(answer({"kernels", "--log-file", log, counters}).text, contains_text("exists already"));
   CHECK(answer({"kernels", "--log-file", log, "-f", "csv", "--force-overwrite", "/nowhere.trace"}).code == 1);
   std::ifstream again(log);
-  CHECK_THAT((std::string{std::istreambuf_iterator<char>(again), {}}), contains_text("nowhere.trace"));  // messages, too
+  CHECK_THAT((std::string{std::istreambuf_iterator<char>(again), {}}), contains_text("nowhere.trace"));  // messages are logged, too
   CHECK_THAT(answer({"kernels", "--log-file", "/nowhere/log", counters}).text, contains_text("/nowhere/log"));
 }
 
@@ -506,7 +508,7 @@ TEST_CASE("the log of kernels is no file that the command reads or keeps, and as
   CHECK(answer({"kernels", "--save", kept, "--log-file", kept, "--", "true"}).code == 2);
   CHECK_FALSE(std::filesystem::exists(kept));
 
-  const auto umask_before = umask(022);  // as the command leaves it, it would be private anyhow
+  const auto umask_before = umask(022);  // the command sets its own umask, which would make the file private anyway
   CHECK(answer({"kernels", "--log-file", log.string(), recording.string()}).code == 0);
   umask(umask_before);
   CHECK((std::filesystem::status(log).permissions() & std::filesystem::perms(0077)) == std::filesystem::perms::none);

@@ -1,4 +1,4 @@
-// What commands say of recordings that are not whole: cut off, damaged, without room, of several files.
+// What commands report about incomplete recordings: cut off, damaged, without room, of several files.
 #include <sys/stat.h>
 
 #include <fstream>
@@ -9,8 +9,10 @@
 
 #include "command.h"
 #include "model/file/frame.h"
+#include "model/file/missing.h"
 #include "model/file/trace_file.h"
 #include "model/trace/compact/compaction.h"
+#include "model/trace/completeness.h"
 #include "model/trace/load.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/text/grouped_digits.h"
@@ -64,7 +66,7 @@ void damage(const fs::path& path, std::uint16_t type) {
   file.put(flipped);
 }
 
-// Of "3 frames are damaged and skipped"; 0 where nothing says so.
+// The number in "3 frames are damaged and skipped"; 0 if the text has none.
 std::uint64_t told_damage(const std::string& text) {
   std::smatch found;
   return std::regex_search(text, found, std::regex("(\\d+) frames? (is|are) damaged and skipped")) ? std::stoull(found[1]) : 0;
@@ -118,7 +120,7 @@ TEST_CASE("every command that reads a trace of another tool says, once, what of 
     CHECK(count(ran.messages, said) == 1);
     CHECK(count(ran.output, said) == 0);
   }
-  const Ran both = run({"diff", "-q", "-o", out + "4", "--fail-above", "5", file, file});  // both sides lack the same, and what is there is compared
+  const Ran both = run({"diff", "-q", "-o", out + "4", "--fail-above", "5", file, file});  // both sides lack the same, and the rest is compared
   INFO(both.messages);
   CHECK(both.code == cli::kSuccess);
   CHECK(count(both.messages, said) == 2);
@@ -127,7 +129,7 @@ TEST_CASE("every command that reads a trace of another tool says, once, what of 
 TEST_CASE("an export says by count what its format has no place for") {
   const test::TemporaryFolder folder;
   const std::string out = (folder.path() / "out").string(), metrics = test::data_file("gpu_metrics.trace").string();
-  // Counted by a query.
+  // The number is determined by a query.
   REQUIRE(run({"query", "-q", "-f", "csv", "-o", out, metrics, "SELECT count(*), count(DISTINCT name) FROM counters"}).code == cli::kSuccess);
   std::ifstream file(out + "_query.csv");
   const std::string counted{std::istreambuf_iterator<char>(file), {}};
@@ -138,9 +140,9 @@ TEST_CASE("an export says by count what its format has no place for") {
     const Ran ran = run({"export", "-t", type, "-o", out + "." + type, metrics});
     INFO(ran.messages);
     CHECK(count(ran.messages, metrics + ": " + type + " has no place for " + values) == 1);
-    CHECK(run({"export", "-q", "-f", "-t", type, "-o", out + "." + type, metrics}).messages.empty());
+    CHECK(count(run({"export", "-q", "-f", "-t", type, "-o", out + "." + type, metrics}).messages, "no place") == 0);
   }
-  CHECK(count(run({"export", "-t", "sqlite", "-o", out + ".sqlite", metrics}).messages, "no place") == 0);  // which has them
+  CHECK(count(run({"export", "-t", "sqlite", "-o", out + ".sqlite", metrics}).messages, "no place") == 0);  // SQLite has places for them
   const std::string kernels = test::data_file("kernel_counters.trace").string();
   CHECK(count(run({"export", "-t", "sqlite", "-o", out + "2.sqlite", kernels}).messages, "sqlite has no place for hardware counters of ") == 1);
   CHECK(count(run({"export", "-t", "trace", "-o", out + ".trace", kernels}).messages, "no place") == 0);
@@ -186,17 +188,52 @@ TEST_CASE("a file with a damaged frame is told alike as a log, compacted, read w
   }
 }
 
+TEST_CASE("values of counters are read for answers from them alone, where events stay in the file") {
+  const test::TemporaryFolder folder;
+  const fs::path whole = folder.path() / "whole.trace", damaged = folder.path() / "damaged.trace";
+  REQUIRE(compact_trace_file(test::data_file("gpu_metrics.trace"), whole, Overwrite::kRefuse));
+  fs::copy_file(whole, damaged);
+  damage(damaged, kEventsFrame);  // of the new file: only events frames are those of counters
+  SegmentCache& cache = SegmentCache::of_process();
+  const std::uint64_t before = cache.budget();
+  cache.set_budget(1 << 10);
+  const std::string table = (folder.path() / "table").string();
+  const auto answer = [&](std::vector<std::string> words, const fs::path& file) {
+    words.insert(words.end(), {"-f", "json", "--force-overwrite", "-o", table, file.string()});
+    Ran ran = run(words);
+    for (const auto& entry : fs::directory_iterator(folder.path()))
+      if (entry.path().filename().string().starts_with("table")) {
+        std::stringstream text;
+        text << std::ifstream(entry.path()).rdbuf();
+        ran.output += text.str();
+        fs::remove(entry.path());
+      }
+    return ran;
+  };
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"analyze"}, {"stats", "-r", "cuda_gpu_kern_sum"}}) {
+    const Ran of_damaged = answer(words, damaged), of_whole = answer(words, whole);
+    INFO(words.front() << of_damaged.messages);
+    CHECK(of_damaged.output.size() > 500);
+    CHECK(of_damaged.output == of_whole.output);
+    CHECK(told_damage(of_damaged.messages) == 0);
+  }
+  const Ran of_counters = answer({"stats", "-r", "gpu_metric_sum"}, damaged);
+  CHECK(of_counters.output.size() > 500);
+  CHECK(told_damage(of_counters.messages) == 1);
+  cache.set_budget(before);
+}
+
 TEST_CASE("how many frames are damaged, every command says alike: each alone, two side by side, and the index") {
   const test::TemporaryFolder folder;
   const fs::path log = test::data_file("numba_streams_bug.trace"), compact = folder.path() / "compact.trace", damaged = folder.path() / "damaged.trace";
   REQUIRE(compact_trace_file(log, compact, Overwrite::kRefuse));
   for (const fs::path& whole : {log, compact}) {
-    std::vector<std::uint64_t> frames;  // where they begin; the index is the last
+    std::vector<std::uint64_t> frames;  // their offsets; the index is the last frame
     for (const IndexedFrame& frame : TraceFileReader::open(whole)->index()) frames.push_back(frame.offset);
     frames.push_back(TraceFileReader::open(whole)->index().back().offset + sizeof(FrameHeader) + TraceFileReader::open(whole)->index().back().stored_size);
     for (std::size_t first = 0; first < frames.size(); ++first)
       for (const std::size_t count : {1u, 2u}) {
-        // Without the index, two that lie side by side look like one.
+        // Without the index, two adjacent damaged frames look like one.
         if (count == 2 && (first + 2 >= frames.size() || first % 4 != 0)) continue;
         fs::copy_file(whole, damaged, fs::copy_options::overwrite_existing);
         std::fstream file(damaged, std::ios::in | std::ios::out | std::ios::binary);
@@ -218,7 +255,7 @@ TEST_CASE("how many frames are damaged, every command says alike: each alone, tw
         }
         const Ran stats = run({"stats", "-q", "-r", "cuda_api_sum", "-o", (folder.path() / "table").string(), "--force-overwrite", damaged.string()});
         const std::uint64_t told = told_damage(stats.messages);
-        CHECK((told == count || told == 0));  // events that stay in the file are asked for only where a report needs them
+        CHECK((told == count || told == 0));  // events that stay in the file are read only if a report needs them
         if (whole == log) CHECK(told == count);
       }
   }
@@ -233,7 +270,7 @@ TEST_CASE("the end of a command tells what could not be read and was not told, w
   const auto reads_badly = [&] { SegmentCache::of_process().report(problem); };
   cli::Told& told = cli::Told::of_command();
 
-  CHECK(run({"info", compact.string()}).code == cli::kSuccess);  // which tells the damage in its own words
+  CHECK(run({"info", compact.string()}).code == cli::kSuccess);  // it reports the damage in its own words
   reads_badly();
   CHECK(told.left().empty());
 
@@ -278,7 +315,7 @@ TEST_CASE("what can be saved of a damaged file lacks what can't be read, and say
   REQUIRE(compact_trace_file(test::data_file("ranks_compute.trace"), compact, Overwrite::kRefuse));
   const std::uint64_t events = (*load_trace(compact))->event_count();
   damage(compact, kSegmentFrame);
-  const std::uint64_t readable = (*load_trace(compact))->event_count();  // which skips the frame
+  const std::uint64_t readable = (*load_trace(compact))->event_count();  // the damaged frame is skipped
   REQUIRE(readable < events);
   for (const std::vector<std::string>& options : {std::vector<std::string>{"--form", "log"}, {"--times", "0/1000s"}, {}}) {
     const fs::path saved = folder.path() / "saved.trace";
@@ -291,4 +328,28 @@ TEST_CASE("what can be saved of a damaged file lacks what can't be read, and say
     CHECK((*trace)->event_count() == readable);
     CHECK_FALSE((*trace)->provenance().condition.empty());
   }
+}
+
+TEST_CASE("what a recording lacks is the same by its frames, as profile says it, and by its trace") {
+  std::size_t lacking = 0;
+  for (const auto& entry : fs::directory_iterator(test::data_file("cause_lock.trace").parent_path())) {
+    if (entry.path().extension() != ".trace") continue;
+    INFO(entry.path());
+    const auto reader = TraceFileReader::open(entry.path());
+    const auto trace = load_trace(entry.path());
+    REQUIRE((reader && trace));
+    CHECK(missing_text(missing_in(*reader)) == missing_text(**trace));
+    lacking += missing_text(**trace).empty() ? 0 : 1;
+  }
+  CHECK(lacking == 2);  // Python stacks, and samples of a GPU's metrics
+}
+
+TEST_CASE("samples that are missing are said beside every answer") {
+  const std::string file = test::data_file("torch_loader_samples.trace").string();
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"analyze", file}, {"stats", "-q", "-r", "nvtx_sum", file}, {"query", file, "select 1"}}) {
+    INFO(words.front());
+    CHECK(count(run(words).messages, "Not all that was recorded is here: 536 Python stacks dropped.") == 1);
+  }
+  CHECK(count(run({"info", file}).output, "incomplete: 536 Python stacks dropped") == 1);
 }

@@ -1,7 +1,10 @@
-// Every option and value of `nsys profile` of Nsight Systems 2024.7 to 2026.2: each is taken, with the meaning that it has there, or is
-// left out with a warning.
+// Every option and value of `nsys profile` of Nsight Systems 2024.7 to 2026.2: each is accepted with the meaning that it has there, or is left out with a
+// warning.
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <sstream>
@@ -10,6 +13,7 @@
 #include "options/capture_options.h"
 #include "options/launch_options.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::cli;
@@ -39,6 +43,20 @@ Asked ask(Arguments arguments) {
   Result<LaunchRequest> request = launch_request(options, split->program);
   if (!request) return {std::nullopt, request.error().text, {}};
   return {std::move(*request), {}, options.capture.unrecorded.items};
+}
+
+// What is printed in place of a recording; nothing if there would be one.
+std::optional<std::string> help_of(Arguments arguments) {
+  std::ostringstream printed;
+  std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
+  CLI::App app("", "lanescope profile");
+  LaunchOptions options;
+  describe_launch(app, options);
+  arguments.push_back("app");
+  const Result<ProgramArguments> split = split_program(app, arguments);
+  const std::optional<int> code = split ? parse(app, split->options) : std::nullopt;
+  std::cout.rdbuf(before);
+  return code == kSuccess ? std::optional(printed.str()) : std::nullopt;
 }
 
 struct Taken {
@@ -176,13 +194,13 @@ const std::vector<Taken> kTaken{
     {{"--env-var=A=1"}, [](L r) { return r.environment[0].name == "A"; }},
     {{"-e", "X=k=v,Y=2"}, [](L r) { return r.environment.size() == 2 && r.environment[0].value == "k=v" && r.environment[1].value == "2"; }},
     {{"-e", "F=-Wl,-rpath=/x,a"}, [](L r) { return r.environment.size() == 1 && r.environment[0].value == "-Wl,-rpath=/x,a"; }},
-    {{"--mpi-impl=openmpi"}, [](L r) { return r.settings.trace_cuda; }},  // it is found by itself
+    {{"--mpi-impl=openmpi"}, [](L r) { return r.settings.trace_cuda; }},  // MPI is found automatically
     {{"-t", "cuDNN,cuBLAS"}, [](L r) { return has_domain(r, "cuDNN") && has_domain(r, "cuBLAS"); }},
     {{"--cudabacktrace=true"}, [](L r) { return r.settings.backtraces.kernels && r.settings.backtraces.others; }},
     {{"--cudabacktrace=false"}, [](L r) { return !r.settings.backtraces.kernels; }},
     {{"-c", "cudaProfilerApi", "--stop-on-range-end=true"}, [](L r) { return r.settings.range.after == session::AfterCapture::kShutdown; }},
     {{"-c", "cudaProfilerApi", "--stop-on-range-end", "false"}, [](L r) { return r.settings.range.after == session::AfterCapture::kGoOn; }},
-    // What is the case anyway, or is switched off, needs no word.
+    // Options for what is the case anyway, or that switch something off, need no message.
     {{"--trace-fork-before-exec=true", "-t", "cuda"}, [](L r) { return !r.settings.trace_nvtx; }},
     {{"--trace-fork-before-exec", "true", "-t", "cuda"}, [](L r) { return !r.settings.trace_nvtx && r.command.size() == 1; }},
     {{"--discard-environment", "-t", "cuda"}, [](L r) { return !r.settings.trace_nvtx; }},
@@ -197,20 +215,22 @@ const std::vector<Taken> kTaken{
     {{"--storage-metrics"}, [](L r) { return r.settings.machine_metrics.storage && r.command.size() == 1; }},
     {{"--storage-metrics", "--storage-devices=all"}, [](L r) { return r.settings.machine_metrics.storage; }},
     {{"--storage-metrics=--storage-devices=nvme0n1,--interval=10"}, [](L r) { return r.settings.machine_metrics.storage; }},
+    {{"--nic-metrics=lf,hf"}, [](L r) { return r.settings.machine_metrics.networks; }},
+    {{"--storage-metrics=storage-devices=all"}, [](L r) { return r.settings.machine_metrics.storage; }},
     {{"--nic-metrics=efa"}, [](L r) { return r.settings.machine_metrics.networks; }},
     {{"--enable=efa_metrics"}, [](L r) { return r.settings.machine_metrics.networks; }},
     {{"--enable", "network_interface,-i10000,-dall"}, [](L r) { return r.settings.machine_metrics.networks; }},
     {{"--enable=nvml_metrics", "--enable=storage_metrics"},
      [](L r) { return r.settings.gpu_metrics.set == "nvml" && r.settings.gpu_metrics.devices == "all" && r.settings.machine_metrics.storage; }},
     {{"--event-sample=none", "--storage-metrics=none"}, [](L) { return true; }},
-    // What these do lies with the command, and is tested with it.
+    // The effects of these belong to the command, and are tested with it.
     {{"--stats=true"}, [](L) { return true; }},
     {{"--export=sqlite"}, [](L) { return true; }},
     {{"--export=arrow,parquetdir"}, [](L) { return true; }},
     {{"--session-new=mine"}, [](L) { return true; }},
 };
 
-// Left out, with a word of what is said.
+// Options that are left out, with a word of the message.
 struct LeftOut {
   Arguments arguments;
   std::string advice;
@@ -239,12 +259,12 @@ const std::vector<LeftOut> kLeftOut{
     {{"--resolve-symbols=false"}, "always looked up"},
     {{"--show-source-info=false"}, "always looked up"},
     {{"--cpu-core-events=0"}, "--cpu-core-events=help"},
-    {{"--cpu-core-metrics=help"}, "--cpu-core-events"},
-    {{"--cpu-socket-events=help"}, "--cpu-core-events"},
+    {{"--cpu-core-metrics=0"}, "--cpu-core-events"},
+    {{"--cpu-socket-events=0"}, "--cpu-core-events"},
     {{"--cpu-cluster-events=0"}, "--cpu-core-events"},
     {{"--event-sample=system-wide"}, "--cpu-core-events"},
     {{"--event-sampling-interval=3"}, "--cpu-core-events"},
-    {{"--os-events=help"}, "page-faults"},
+    {{"--os-events=0"}, "page-faults"},
     {{"--ftrace-keep-user-config=false"}, "not needed"},
     {{"--xhv-trace=x"}, "Hypervisors"},
     {{"--osrt-backtrace-depth=24"}, "whole"},
@@ -266,6 +286,7 @@ const std::vector<LeftOut> kLeftOut{
     {{"--ib-net-info-files=f"}, "-t osrt"},
     {{"--ib-switch-congestion-devices=1"}, "-t osrt"},
     {{"--storage-metrics=--nfs-volumes=all"}, "Disks of the machine"},
+    {{"--storage-metrics=lustre-volumes=all"}, "Disks of the machine"},
     {{"--storage-devices=sda"}, "All disks"},
     {{"--gds-metrics=x"}, "-t osrt"},
     {{"--nccl-trace=api"}, "NVTX"},
@@ -324,7 +345,7 @@ const std::vector<LeftOut> kLeftOut{
     {{"--isr"}, "Windows"},
 };
 
-// Wrong, with a word of the advice.
+// Wrong options, with a word of the advice.
 struct Named {
   Arguments arguments;
   std::string advice;
@@ -408,13 +429,75 @@ TEST_CASE("the rest of a command line is recorded when a part of it is left out"
   CHECK(ask({"-t", "cuda-hw"}).request->settings.trace_cuda);
 }
 
+TEST_CASE("every option that refuses a word by naming those it takes prints these for help") {
+  CLI::App app("", "lanescope profile");
+  LaunchOptions options;
+  describe_launch(app, options);
+  std::size_t count = 0;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty() || option->get_items_expected_max() == 0) continue;
+    const std::string name = "--" + option->get_lnames().front();
+    constexpr std::string_view kNamed = "is none of ";
+    const std::string refusal = ask({name + "=quixotic"}).error;
+    const std::size_t named = refusal.find(kNamed);
+    if (named == std::string::npos || name.starts_with("--gpu-metrics")) continue;  // what is possible there is another program's answer
+    std::string words = refusal.substr(named + kNamed.size());
+    for (std::size_t comma = 0; (comma = words.find(", ")) != std::string::npos;) words.replace(comma, 2, "\n");
+    CAPTURE(name);
+    CHECK_THAT(help_of({name + "=help"}).value_or(""), contains_text(words));
+    ++count;
+  }
+  CHECK(count > 8);
+}
+
+TEST_CASE("help of an option says what it takes, what there is on this machine, and what of nsys is left out") {
+  const test::TemporaryFolder machine;
+  const auto write = [&machine](const std::string& file, const std::string& text) {
+    std::filesystem::create_directories((machine.path() / file).parent_path());
+    std::ofstream(machine.path() / file) << text;
+  };
+  setenv("LANESCOPE_MACHINE_ROOT", machine.path().c_str(), 1);
+  CHECK(help_of({"--nic-metrics=help"}) == "none\nlf\n\nThere is no network device here whose traffic could be sampled.\n");
+  write("proc/net/dev", "head\nhead\n  eth7: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
+  write("proc/diskstats", "8 0 sdq 1 2 3 4 5 6 7 8 9 10 11\n");
+  write("sys/block/sdq/size", "8\n");
+  const struct {
+    Arguments arguments;
+    std::vector<std::string> lines;
+  } cases[] = {
+      {{"--nic-metrics=help"}, {"lf", "  Network eth7: received, sent, packets received, packets sent, packets dropped"}},
+      {{"--storage-metrics=help"}, {"  Disks sdq: read, written, reads, writes, busy, requests in flight"}},
+      {{"--syscall=help"}, {"process-tree", "  openat", "  futex"}},
+      {{"-t", "help"}, {"cuda", "nvtx", "osrt", "openmp"}},
+      {{"--trace=cuda,help"}, {"cuda"}},
+      {{"-c", "help"}, {"none", "cudaProfilerApi", "nvtx"}},
+      {{"--capture-range-end=help"}, {"stop", "stop-shutdown", "repeat"}},
+      {{"--cuda-graph-trace=help"}, {"node", "graph"}},
+      {{"--cudabacktrace=help"}, {"all", "kernel", "memory", "sync", "other"}},
+      {{"--kill=help"}, {"none", "sigterm", "sigkill"}},
+      {{"--kernels=help"}, {"none"}},
+      {{"--ftrace=help"}, {"none"}},
+      {{"--enable=help"}, {"network_interface (--nic-metrics=lf)"}},
+      {{"--os-events=help"}, {"--os-events is left out. Take --cpu-core-events=page-faults,context-switches"}},
+      {{"--gpu-video-device=help"},
+       {"--gpu-video-device is left out. Video engines are not recorded. See the GPU's other units with --gpu-metrics-devices=all"}},
+  };
+  for (const auto& [arguments, lines] : cases) {
+    CAPTURE(arguments);
+    const std::optional<std::string> help = help_of(arguments);
+    REQUIRE(help);
+    for (const std::string& line : lines) CHECK_THAT('\n' + *help, contains_text('\n' + line + '\n'));
+  }
+  unsetenv("LANESCOPE_MACHINE_ROOT");
+}
+
 TEST_CASE("options for something that is not traced are left out, which one line says") {
   for (const auto& [arguments, left_out] :
        std::vector<std::pair<Arguments, std::size_t>>{{{"-t", "nvtx", "--cuda-memory-usage=true", "--cudabacktrace=all"}, 2},
                                                       {{"-t", "cuda", "--nvtx-domain-include=x", "--osrt-threshold=5"}, 2},
                                                       {{"-t", "nvtx", "--cuda-memory-usage=false", "--cudabacktrace=none"}, 0},
                                                       {{"-t", "cuda-sw,nvtx", "--cuda-memory-usage=true", "--nvtx-domain-exclude=x"}, 0},
-                                                      {{"-t", "cuda", "--osrt-file-access=true"}, 0},  // which traces osrt
+                                                      {{"-t", "cuda", "--osrt-file-access=true"}, 0},  // the option itself traces osrt
                                                       {{"--cuda-memory-usage=true", "--nvtx-domain-include=x", "--osrt-threshold=5"}, 0}}) {
     CAPTURE(arguments);
     const Asked asked = ask(arguments);
@@ -430,7 +513,7 @@ TEST_CASE("--strict refuses what would be left out, before anything runs") {
   const int without = run({"profile", "-t", "cuda,vulkan", "/no/such/program"});
   std::cerr.rdbuf(before);
   CHECK(code == kUsage);
-  CHECK(without == kFailure);  // it comes as far as the program
+  CHECK(without == kFailure);  // it gets as far as the program
   CHECK_THAT(messages.str(), contains_text("--trace=vulkan") && contains_text("--isr=true"));
   CHECK_THAT(messages.str(), contains_text("Warning: --trace=vulkan is left out. Of graphics, "));
 }
@@ -450,7 +533,7 @@ struct Line {
   const char* text;
   bool (*holds)(const LaunchRequest&);
 };
-// As they stand in guides and scripts of PyTorch, Megatron, NeMo, vLLM, SGLang, TensorRT, TensorRT-LLM and JAX.
+// Options as in guides and scripts of PyTorch, Megatron, NeMo, vLLM, SGLang, TensorRT, TensorRT-LLM and JAX.
 const std::vector<Line> kLines{
     {"-w true -t cuda,nvtx,osrt,cudnn,cublas -s cpu --capture-range=cudaProfilerApi --stop-on-range-end=true --cudabacktrace=true -x true "
      "-o my_profile",

@@ -1,4 +1,4 @@
-// lanescope stats, diff and analyze: what they write, and what they end with.
+// lanescope stats, diff and analyze: what they write, and their exit codes.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ std::string help_of(const std::string& command) {
 }  // namespace
 
 TEST_CASE("stats says once, in one line, what a trace lacks for its reports") {
-  const std::string file = trace("transpositions");  // kernels and copies alone
+  const std::string file = trace("transpositions");  // only kernels and copies
   std::ostringstream messages, tables;
   std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
   std::streambuf* const output = std::cout.rdbuf(tables.rdbuf());
@@ -164,7 +164,7 @@ TEST_CASE("diff writes every row for programs") {
 
 TEST_CASE("no command writes its answer over what it reads, nor removes that where it has none") {
   const test::TemporaryFolder folder;
-  // Of which kernels are all that there is; by two names, and read-only.
+  // A file that contains only kernels; it has two names and is read-only.
   const std::filesystem::path file = folder.path() / "run.json", link = folder.path() / "link.json", other = folder.path() / "other.json";
   const std::string content = R"([{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2,"args":{"device":0,"stream":7,"correlation":1}}])";
   for (const std::filesystem::path& each : {file, other}) std::ofstream(each) << content;
@@ -183,7 +183,7 @@ TEST_CASE("no command writes its answer over what it reads, nor removes that whe
   const std::vector<std::vector<std::string>> commands = {
       {"stats", "-r", "cuda_gpu_kern_sum", file, "-f", "json", "-o", file},
       {"stats", "-r", "cuda_gpu_kern_sum", file, "-f", "json", "-o", link},
-      {"stats", "-r", "mpi_event_sum", file, "-f", "json", "-o", file},  // no row, and no file
+      {"stats", "-r", "mpi_event_sum", file, "-f", "json", "-o", file},  // no row, and so no file
       {"stats", "-r", "cuda_gpu_kern_sum", other, file, "-f", "json", "-o", file},
       {"query", file, "SELECT 1", "-f", "json", "-o", file},
       {"analyze", file, "-f", "json", "-o", file},
@@ -214,7 +214,7 @@ TEST_CASE("diff keeps its comparison in the file that is named, and kernels by t
     for (const auto& [name, value] : rows.at(0).items()) names.insert(name);
     return names;
   };
-  // Counters were read in both, and in neither.
+  // In one pair both recordings have counters, in the other neither has.
   for (const auto& [name, has_counters] : {std::pair{"kernel_counters", true}, std::pair{"transpositions", false}}) {
     const std::filesystem::path file = folder.path() / (std::string(name) + ".json"), counters = folder.path() / (std::string(name) + "_diff_counters.json");
     CAPTURE(name);
@@ -253,7 +253,7 @@ TEST_CASE("analyze says to programs that it found nothing, and leaves no answer 
   };
   REQUIRE(analyze("cause_lock") == cli::kSuccess);
   CHECK(!json_in(output + "_findings.json").empty());
-  CHECK(analyze("cpu_loader") == cli::kFailure);  // it exists
+  CHECK(analyze("cpu_loader") == cli::kFailure);  // the output file exists
   REQUIRE(analyze("cpu_loader", {"--force-overwrite"}) == cli::kSuccess);
   CHECK(json_in(output + "_findings.json") == nlohmann::json::array());
 
@@ -292,13 +292,13 @@ TEST_CASE("what is printed in JSON is one document, however many tables it has")
   CHECK(all["findings"][0]["Key"] == "os_lock");
   CHECK(all["gpu_bubbles"].is_array());
   CHECK_FALSE(all.contains("cuda_memset_sync"));                                             // has no rows
-  CHECK(printed({"analyze", "-r", "gpu_gaps:gap=1us", "-f", "json", lock})[0].is_object());  // a rule of Nsight Systems' has one table
+  CHECK(printed({"analyze", "-r", "gpu_gaps:gap=1us", "-f", "json", lock})[0].is_object());  // a rule of Nsight Systems has one table
   CHECK(printed({"analyze", "-r", "cuda_memset_sync", "-f", "json", lock}) == nlohmann::json::array());
   const nlohmann::json reports = printed({"stats", "-r", "cuda_gpu_kern_sum,cpu_samples", "-f", "json", lock});
   CHECK(reports["cuda_gpu_kern_sum"].size() > 0);
   CHECK(reports["cpu_samples"] == nlohmann::json::array());
   CHECK(printed({"stats", "-r", "cpu_samples", "-f", "json", lock}) == nlohmann::json::array());
-  CHECK(printed({"diff", "-f", "json", trace("transformer_fp32"), trace("transformer_tf32")})[0]["Kind"] == "Duration");  // of which counters were read
+  CHECK(printed({"diff", "-f", "json", trace("transformer_fp32"), trace("transformer_tf32")})[0]["Kind"] == "Duration");  // in both, counters were read
 }
 
 TEST_CASE("an NVTX range without an index is the first of its name, which is said, once") {
@@ -319,7 +319,7 @@ TEST_CASE("an NVTX range without an index is the first of its name, which is sai
     CHECK(told(command, "forward"));
     CHECK_FALSE(told(command, "forward/0"));
     CHECK_FALSE(told(command, "forward/7"));
-    CHECK_FALSE(told(command, "step 7"));  // which comes once
+    CHECK_FALSE(told(command, "step 7"));  // it occurs only once
   }
 }
 
@@ -345,10 +345,48 @@ TEST_CASE("analyze answers for a part of the trace") {
     REQUIRE(cli::run(words) == cli::kSuccess);
     return json_in(output + "_findings.json")[0]["Cost (ns)"].get<std::int64_t>();
   };
-  CHECK(cost("step", {"--filter-nvtx", "step 7"}) == Approx(15e6).epsilon(0.05));     // the loader takes 15 ms a step
+  CHECK(cost("step", {"--filter-nvtx", "step 7"}) == Approx(15e6).epsilon(0.05));     // the loader takes 15 ms in each step
   CHECK(cost("time", {"--filter-time", "0.4s/0.5s"}) == Approx(83e6).epsilon(0.05));  // and leaves the GPU idle for 83 % of the loop
   CHECK(cli::run({"analyze", trace("cause_slow_loader"), "--filter-nvtx", "nothing"}) == cli::kUsage);
   CHECK(cli::run({"analyze", trace("cause_slow_loader"), "--filter-time", "soon"}) == cli::kUsage);
+}
+
+TEST_CASE("analyze says what the time of a step went to: to programs each part, to people the longest, and how much the rest is") {
+  const test::TemporaryFolder folder;
+  const std::string file = trace("cause_slow_loader"), out = (folder.path() / "out").string();
+  const auto path = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"analyze", "--critical-path", file};
+    words.insert(words.end(), more.begin(), more.end());
+    std::ostringstream printed;
+    std::streambuf* const output = std::cout.rdbuf(printed.rdbuf());
+    const int code = cli::run(words);
+    std::cout.rdbuf(output);
+    return std::pair(code, printed.str());
+  };
+  REQUIRE(path({"--filter-nvtx", "step 7", "-q", "-f", "json", "-o", out}).first == cli::kSuccess);
+  const nlohmann::json parts = json_in(out + "_critical_path.json"), sums = json_in(out + "_critical_path_sums.json");
+  std::int64_t of_parts = 0, of_sums = 0, on_gpu = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto start = parts[i]["Start (ns)"].get<std::int64_t>(), duration = parts[i]["Duration (ns)"].get<std::int64_t>();
+    of_parts += duration;
+    if (i + 1 < parts.size()) CHECK(start + duration == parts[i + 1]["Start (ns)"].get<std::int64_t>());
+    if (parts[i]["What"] == "Work of the GPU") ++on_gpu;
+    if (parts[i]["What"] == "Work of the GPU") CHECK(parts[i]["GPU"] == 0);
+  }
+  for (const nlohmann::json& sum : sums) of_sums += sum["Total Time (ns)"].get<std::int64_t>();
+  CHECK(on_gpu > 0);
+  CHECK(of_parts == of_sums);
+  CHECK(static_cast<double>(sums[0]["Total Time (ns)"].get<std::int64_t>()) == Approx(15e6).epsilon(0.05));  // the loader takes 15 ms in each step
+
+  const auto [code, text] = path({"--filter-nvtx", "step 7", "--language", "en"});
+  CHECK(code == cli::kSuccess);
+  CHECK(text.starts_with("Critical path of \"step 7\" in "));
+  CHECK_THAT(text, contains_text("Work of the GPU, GPU 0: "));
+  // Of a long time the longest parts are named, and what is left out adds up to the rest.
+  CHECK_THAT(path({"--filter-time", "0s/100s", "--language", "en"}).second, contains_text("The longest of its ") && contains_text(" further parts, "));
+  CHECK(path({}).first == cli::kUsage);
+  CHECK(path({"--filter-nvtx", "step 7", "--filter-time", "0s/1s"}).first == cli::kUsage);
+  CHECK(path({"--filter-nvtx", "step 7", "-r", "tail"}).first == cli::kUsage);
 }
 
 TEST_CASE("every command takes a time range in the same words, and in those that it had") {

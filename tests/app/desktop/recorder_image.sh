@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# recorder_image.sh CMAKE BUILD PACKAGING: makes the recorder's container image of a build twice, which is the same, holds each blob to its digest, and
-# records with what is in the layer. Where there is skopeo, it reads the image, too.
+# recorder_image.sh CMAKE BUILD PACKAGING: makes the recorder's container image of a build twice; both must be equal. Checks each blob against its digest, and
+# records with the contents of the layer. If skopeo is installed, it must read the image, too.
 set -euo pipefail
 cmake=$1 build=$2 packaging=$3
 folder=$(mktemp -d)
@@ -36,6 +36,9 @@ assert json.loads((image / "manifest.json").read_text())[0]["Layers"] == ["blobs
 END
 layer=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[0]["Layers"][0])' "$folder/image/manifest.json")
 tar xzf "$folder/image/$layer" -C "$folder/root"
+grep -q "elfutils (libdw)" "$folder/root/opt/lanescope/LICENSES" || fail "the layer lacks the licences of what is linked into it"
+"$packaging/wheel.py" "$folder/tree" "$("$folder/tree/bin/lanescope" --version | cut -d' ' -f2)" x86_64 "$folder"
+python3 -m zipfile -l "$folder"/*.whl | grep -q "dist-info/licenses/LICENSES.recorder" || fail "the wheel lacks the licences of what is linked into it"
 "$folder/root/opt/lanescope/bin/lanescope" profile -t nvtx -s none --cpuctxsw none -o "$folder/x" true >/dev/null 2>&1 || fail "what is in the layer does not record"
 if command -v skopeo >/dev/null; then
   skopeo inspect --config "oci-archive:$image" | grep -q '"PATH=/opt/lanescope/bin"' || fail "skopeo does not read it"

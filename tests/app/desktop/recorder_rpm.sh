@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# recorder_rpm.sh CMAKE BUILD PACKAGING: makes the recorder's RPM package of a build twice, which is the same, unpacks it, and records with
-# what is in it. Exit code 77 (skipped) where there are no tools for it.
+# recorder_rpm.sh CMAKE BUILD PACKAGING: makes the recorder's RPM package of a build twice; both must be equal. Unpacks it, and records with
+# its contents. Exit code 77 (skipped) if the tools for it are missing.
 set -euo pipefail
 cmake=$1 build=$2 packaging=$3
 for tool in rpm rpmbuild rpm2cpio cpio; do command -v $tool >/dev/null || { echo "there is no $tool"; exit 77; }; done
@@ -33,7 +33,7 @@ expected=$(cd "$folder/root" && find usr \( -type f -o -type l \) -printf '/%p\n
 listed=$(rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$folder/first/$file" | grep -v '^d' | cut -d' ' -f2- | sort)
 [ "$expected" = "$listed" ] || fail "it names other files than it holds"
 
-# Installed into a bare root and removed again, it leaves nothing behind; beside a C library that is too old, or none, it is refused.
+# After it is installed into a bare root and removed again, nothing is left behind. It is refused beside a C library that is too old, or without one.
 mkdir "$folder/bare"
 bare() { rpm --root "$folder/bare" --dbpath /var/lib/rpm "$@"; }
 bare --initdb
@@ -45,6 +45,6 @@ bare -i --nodeps "$folder/first/$file"
 bare -V --nodeps lanescope-recorder || fail "what is installed is not what the package says"
 bare -e lanescope-recorder
 files >"$folder/after"
-# Folders of the system, which every distribution's own packages have.
+# Folders of the system, which packages of every distribution own.
 left=$(comm -13 "$folder/before" "$folder/after" | grep -vxE '\./usr(/bin|/lib|/share(/doc|/man(/man1)?)?)?' || true)
 [ -z "$left" ] || fail "it leaves behind: $left"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_script.sh ROOT LANESCOPE NVTX_PROGRAM: packaging/run.sh and packaging/build.sh by their stages, with stand-ins for what installs and compiles.
+# run_script.sh ROOT LANESCOPE NVTX_PROGRAM: runs the stages of packaging/run.sh and packaging/build.sh, with stand-ins for what installs and compiles.
 # shellcheck disable=SC2016  # conditions are evaluated where they are checked
 set -u
 root=$1 lanescope=$2 program=$3
@@ -12,7 +12,7 @@ mkdir -p "$folder/packaging" "$folder/build/release/bin" "$folder/tests/data" "$
 cp "$root/packaging/run.sh" "$root/packaging/build.sh" "$folder/packaging"
 printf '#!/bin/sh\n' >"$folder/packaging/install-deps.sh"
 chmod +x "$folder/packaging/install-deps.sh"
-# A build of 20 steps, or one that fails in its second.
+# A build of 20 steps, or one that fails in its second step.
 cat >"$folder/stand_ins/cmake" <<'CMAKE'
 #!/bin/sh
 [ "$1" = --preset ] && { echo "-- Qt was not found: the viewer is left out"; exit 0; }
@@ -31,17 +31,17 @@ export PATH="$folder/stand_ins:$PATH"
 unset DISPLAY WAYLAND_DISPLAY
 cd "$folder" || exit 1
 
-# Progress without a terminal: a line for each tenth, and how long it took.
+# Progress without a terminal: a line for each tenth, and the duration.
 packaging/build.sh release target >said 2>&1
 check "the build ends well" '[ $? = 0 ]'
 check "each tenth has a line" '[ "$(grep -c "^build: [0-9]* % (" said)" = 10 ]'
 check "what is left out is said" 'grep -q "^build: Qt was not found" said'
 check "its time is said" 'grep -q "^build: done in [0-9]* s$" said'
-# Each when it is so far, and not when a buffer is full.
+# Each line must come at its time, and not when a buffer is full.
 BUILD_IS_WATCHED=1 "$folder/packaging/build.sh" release target 2>&1 | while read -r line; do case $line in *"10 % ("*) touch seen ;; *"nobody saw it"*) touch unseen ;; esac; done
 check "progress is said while it builds" '[ ! -e unseen ]'
 rm -f seen unseen
-# With one: in place.
+# With a terminal, progress is updated in place.
 if command -v script >/dev/null; then
   script -qec "packaging/build.sh release target" typescript >/dev/null
   check "progress is shown in place" 'grep -q "build: 20 of 20 steps" typescript && ! grep -q "100 % (" typescript'
@@ -50,7 +50,7 @@ BUILD_FAILS=1 packaging/build.sh release target >said 2>&1
 check "a failure is one" '[ $? = 1 ]'
 check "it is shown whole, without steps" 'grep -q "two.cpp: error" said && ! grep -q "Building one" said'
 
-# All stages, each with its time, and how to open the viewer that is not there, or has no display.
+# All stages, each with its time, and how to open the viewer if it is not built or there is no display.
 packaging/run.sh >said 2>&1
 check "it ends well" '[ $? = 0 ]'
 for stage in "installing what is missing" "building" "profiling" "reading what was recorded" "done"; do
@@ -59,7 +59,7 @@ done
 check "without a viewer, a report is named" 'grep -q "The viewer was not built.*lanescope report" said'
 check "what comes next is said" 'grep -q "^run: next, your own program: " said'
 check "nothing is said of a toolkit where there is no GPU" '! grep -q "CUDA toolkit" said'
-# A GPU whose work the build can't record is no missing GPU.
+# A GPU whose work the build can't record must not be reported as missing.
 printf '#!/bin/sh\necho "GPU 0: stand-in"\n' >stand_ins/nvidia-smi
 chmod +x stand_ins/nvidia-smi
 packaging/run.sh >said 2>&1

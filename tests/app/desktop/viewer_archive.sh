@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# viewer_archive.sh CMAKE BUILD PACKAGING TRACE: makes the viewer's archive of a build, unpacks it elsewhere, and runs what is in it; made twice, it is the
-# same. Exit code 77 (skipped) where there are no tools for it, or Qt is none of the system's.
+# viewer_archive.sh CMAKE BUILD PACKAGING TRACE: makes the viewer's archive of a build, unpacks it elsewhere, and runs its contents. Archives made twice must be
+# equal. Exit code 77 (skipped) if the tools for it are missing, or if Qt is not the system's.
 set -euo pipefail
 cmake=$1 build=$2 packaging=$3 trace=$4
 for tool in patchelf xz dpkg; do command -v $tool >/dev/null || { echo "there is no $tool"; exit 77; }; done
@@ -21,7 +21,7 @@ for copy in first second; do
   "$packaging/viewer_archive.sh" 0.1.0 "$folder/viewer" "$folder/recorder" "$folder/$copy"
 done
 archive=lanescope-0.1.0-linux-x86_64.tar.xz
-cmp "$folder/first/$archive" "$folder/second/$archive" || fail "made twice, the archive is not the same"
+for file in $archive ${archive%.tar.xz}.cdx.json; do cmp "$folder/first/$file" "$folder/second/$file" || fail "made twice, $file is not the same"; done
 rm -rf "$folder/viewer" "$folder/second"
 
 mkdir "$folder/a place"
@@ -33,7 +33,14 @@ for file in bin/lanescope bin/qt.conf lib/lanescope-viewer/libQt6Charts.so.6 lib
 done
 grep -q 'GPL-3' "$root/share/doc/lanescope/copyright" || fail "the licence of Qt Charts is not told"
 grep -q '^libqt6core6.* 6\.' "$root/share/doc/lanescope/bundled.txt" || fail "the version of Qt is not told"
-# Of the system, the program and its plug-ins take the C library alone: all else comes from beside it.
+python3 - "$folder/first/${archive%.tar.xz}.cdx.json" "$root/share/doc/lanescope/bundled.txt" <<'END' || fail "what is in the archive is not what is said to be in it"
+import json, re, sys
+said = {(part["name"], part["version"]) for part in json.load(open(sys.argv[1]))["components"]}
+bundled = re.findall(r"^(\S+) (\S+): ", open(sys.argv[2]).read(), flags=re.M)
+assert len(bundled) > 10 and set(bundled) <= said, set(bundled) - said
+assert any(name == "simdjson" for name, _ in said)
+END
+# From the system, the program and its plug-ins use only the C library; all other libraries are beside it.
 export QT_QPA_PLATFORM=offscreen HOME=$folder
 run() { env -u QT_PLUGIN_PATH -u LD_LIBRARY_PATH "$@"; }
 run "$root/lanescope-ui" --version | grep -q '0\.1\.0' || fail "the viewer does not start"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# viewer_package.sh CMAKE BUILD PACKAGING: makes the viewer's Debian package of a build, and looks at what is in it; made twice, it is the same. Exit
-# code 77 (skipped) where there are no tools for it, or Qt is none of the system's.
+# viewer_package.sh CMAKE BUILD PACKAGING: makes the viewer's Debian package of a build, and checks its contents. Packages made twice must be equal. Exit
+# code 77 (skipped) if the tools for it are missing, or if Qt is not the system's.
 set -euo pipefail
 cmake=$1 build=$2 packaging=$3
 for tool in dpkg-deb dpkg-shlibdeps; do command -v $tool >/dev/null || exit 77; done
@@ -13,7 +13,7 @@ for component in viewer desktop; do
   "$cmake" --install "$build" --prefix "$folder/tree/usr" --component $component >"$folder/log" || { cat "$folder/log"; exit 1; }
 done
 strip --strip-unneeded "$folder/tree/usr/bin/lanescope-ui"
-export SOURCE_DATE_EPOCH=1700000000
+export SOURCE_DATE_EPOCH=1700000000 XZ_LEVEL=0
 for copy in first second; do
   cp -a "$folder/tree" "$folder/$copy-tree"
   mkdir "$folder/$copy"

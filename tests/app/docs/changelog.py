@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""changelog.py ROOT: whether CHANGELOG.md has its shape: below a version each heading once, below a heading entries, and no entry twice.
+"""changelog.py ROOT: checks the structure of CHANGELOG.md: each heading once in a version, entries under each heading, and no entry twice.
 
-Changes that are merged leave the same entry twice, the second often with a clause more, and a second section of the same name."""
+Merges can leave an entry twice, the second one often with a further clause, and a second section of the same name."""
 import pathlib
 import sys
 
-LETTERS = 60  # by which two entries are the same
+LETTERS = 60  # the number of equal first letters that makes two entries the same
 
 
 def faults(text):
-    """What is wrong, a sentence each, by line."""
+    """The faults, one sentence each, by line."""
     wrong, headings, entries = [], {}, {}
     version = kind = group = None
     for number, line in enumerate(text.splitlines(), 1):
@@ -24,7 +24,7 @@ def faults(text):
             entries.setdefault(begin, number)
             continue
         if line.startswith("# ") or version is None and not line.startswith("#"):
-            continue  # the title, and what is said of the page
+            continue  # the title, and the text about the page
         if line.startswith("## "):
             version, kind, group = line, None, None
         elif line.startswith("### "):
@@ -40,8 +40,8 @@ def faults(text):
 
 WHOLE = "# Changelog\n\nAll changes.\n\n## 2\n\n### Added\n\nViewer\n- One.\n  Two of one.\n- Two.\n\nProject\n- Three.\n\n### Fixed\n\nViewer\n- Four.\n\n## 1\n\n### Added\n\nViewer\n- Five.\n"
 assert faults(WHOLE) == []
-assert len(faults(WHOLE.replace("Project", "Viewer"))) == 1  # a second section of the name
-assert len(faults(WHOLE.replace("Fixed", "Added"))) == 2  # with another Viewer in it
+assert len(faults(WHOLE.replace("Project", "Viewer"))) == 1  # a second section with the same name
+assert len(faults(WHOLE.replace("Fixed", "Added"))) == 2  # and another Viewer in it
 assert len(faults(WHOLE.replace("Two.\n", f"{'x' * LETTERS} a.\n").replace("Five.", f"{'x' * LETTERS} b."))) == 1
 assert len(faults(WHOLE.replace("### Added\n\nViewer\n- One.", "### Added\n\n- One."))) == 2  # One and Two
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""check.py ROOT LANESCOPE VIEWER: whether the documentation says what is the case.
+"""check.py ROOT LANESCOPE VIEWER: checks that the documentation is correct.
 
-The page of commands is what --help says; options that pages name are there; links lead somewhere; commands over recorded traces print what
-pages show."""
+The page of commands must equal the --help output, options that pages name must exist, links must lead somewhere, and commands over recorded traces must print
+what pages show."""
 import difflib
 import os
 import pathlib
@@ -12,11 +12,11 @@ import shlex
 import sys
 import tempfile
 
-os.environ["LC_ALL"] = "C.UTF-8"  # pages show what is printed in English, but where they say otherwise
+os.environ["LC_ALL"] = "C.UTF-8"  # pages show English output, unless they say otherwise
 root, lanescope, viewer = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 pages = [root / name for name in ("README.md", "README.zh.md", "HACKING.md", "CHANGELOG.md")] + sorted((root / "docs").rglob("*.md"))
-# Options of other programs and of packaging/ that pages name, and of nsys's that are taken, or left out, without a line in the help.
-OTHERS = {"--init", "--time", "--times", "--nnodes", "--nproc_per_node", "--ntasks-per-node", "--signal", "--viewer", "--aarch64", "--build", "--check", "--complete", "--update", "--cap-add", "--cflags", "--libs", "--component", "--ftrace", "--import", "--gpuctxsw", "--install", "--ib-switch-metrics-devices", "--enable", "--from", "--pause", "--precision", "--prefix", "--print-metric-instances", "--python_out", "--steps",
+# Options of other programs and of packaging/ that pages name, and options of nsys that are accepted or ignored and are not in the help.
+OTHERS = {"--init", "--time", "--times", "--nnodes", "--nproc_per_node", "--ntasks-per-node", "--signal", "--viewer", "--aarch64", "--build", "--check", "--complete", "--update", "--cap-add", "--cflags", "--libs", "--component", "--ftrace", "--import", "--gpuctxsw", "--install", "--ib-switch-metrics-devices", "--enable", "--from", "--pause", "--precision", "--prefix", "--print-metric-instances", "--python_out", "--steps", "--syscall",
           "--trace-fork-before-exec", "--workers"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9_-]*[a-z0-9]")
 wrong = []
@@ -27,13 +27,13 @@ def printed(*command):
 
 
 def anchors(page):
-    """Those that GitHub gives headings."""
+    """The anchors that GitHub gives to headings."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.S), flags=re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def bare(text):
-    """Without what versions of the library that formats the help differ in."""
+    """The text without the differences between versions of the library that formats the help."""
     return re.sub(r"\s+", "", text).lower()
 
 
@@ -44,7 +44,7 @@ if bare(page) != bare(helped):
               *difflib.unified_diff(page.splitlines(), helped.splitlines(), "page", "help", lineterm="", n=0)]
 
 def own_words(page):
-    """Its text; of a page that translates other tools' words, our side."""
+    """The text of a page. For a page that translates the words of other tools, only our side."""
     text = page.read_text()
     return "\n".join(line.split("|")[-2] if line.startswith("|") else line for line in text.splitlines()) if page.name == "coming-from.md" else text
 
@@ -53,7 +53,7 @@ known = set(OPTION.findall(helped)) | OTHERS
 if viewer.exists():
     known |= set(OPTION.findall(printed(viewer, "--help")))
     for path in pages:
-        if path.parent.name != "adr" and path.name != "measurements.md":  # which tell of tools and times of their own
+        if path.parent.name != "adr" and path.name != "measurements.md":  # these pages mention other tools and past versions
             unknown = sorted(set(OPTION.findall(own_words(path))) - known)
             wrong += [f"{path.relative_to(root)} names {option}, which no command has" for option in unknown]
 
@@ -69,7 +69,7 @@ for path in pages:
 
 
 def outline(page):
-    """What a page and its translation share: levels of headings, rows of tables, items of lists, and code to run."""
+    """What a page and its translation must have in common: levels of headings, rows of tables, items of lists, and code to run."""
     text = page.read_text()
     prose = re.sub(r"```.*?```", "", text, flags=re.S)
     return {"headings": re.findall(r"^#+(?= )", prose, flags=re.M), "rows of tables": [line.count("|") for line in prose.splitlines() if line.startswith("|")],
@@ -88,7 +88,7 @@ for translation in sorted((root / "docs/zh").glob("*.md")):
 
 
 def examples(text):
-    """Each command behind a $, with the lines that follow it up to the next."""
+    """Each command after a $, with the lines between it and the next one."""
     for block in re.findall(r"```\n(.*?)```", text, flags=re.S):
         for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, *lines = example.splitlines()
@@ -96,13 +96,13 @@ def examples(text):
 
 
 def shows(shown, said):
-    """Whether a line is as the page shows it, which leaves out blanks, and parts of it for three dots."""
+    """Whether a line is as the page shows it. The page may leave out blanks, and put three dots for parts of the line."""
     places = [re.escape(part) for part in re.sub(r"\s+|--+", "", shown).split("...")]
     return re.fullmatch(".*".join(places), re.sub(r"\s+|--+", "", said)) is not None
 
 
 def missing(lines, said):
-    """The first line that is not printed where the page has it; lines of three dots stand for any number."""
+    """The first line that is not printed at its place in the page. A line of three dots stands for any number of lines."""
     said = [line for line in said if line.strip()]
     anywhere = False
     for shown in filter(str.strip, lines):

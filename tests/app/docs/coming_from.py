@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""coming_from.py ROOT LANESCOPE: whether what docs/coming-from.md says to type is taken as it stands there.
+"""coming_from.py ROOT LANESCOPE: checks that the commands of docs/coming-from.md are accepted as they are written.
 
-Each command and option of its right column ("the same": of its left one) is run, with a recorded trace for run.trace and a program that does nothing. None may be
-refused as unknown or wrong (exit code 2), nor be left out with a warning; commands that need a GPU may say that there is none."""
+Each command and option of its right column (or of its left one, if that says "the same") is run, with a recorded trace for run.trace and a program that does
+nothing. None may be refused as unknown or wrong (exit code 2), or ignored with a warning. Commands that need a GPU may say that there is none."""
 import pathlib
 import re
 import shlex
@@ -12,13 +12,13 @@ import sys
 import tempfile
 
 root, lanescope = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
-# What stands for something else in the page.
+# Placeholders of the page, and what they are replaced with.
 MEANT = {"'SELECT ...'": "'SELECT count(*) FROM kernels'", "SECONDS": "1", "RANGE": "step", "DOMAIN@": "app@", "folder": ".", "python train.py": f"{sys.executable} train.py"}
-OTHER_PROGRAMS = ("lanescope-ui", "lanescope fleet")  # the viewer, and what needs packages of Python (tests of fleets run it)
+OTHER_PROGRAMS = ("lanescope-ui", "lanescope fleet")  # the viewer, and a command that needs Python packages (tests of fleets run it)
 
 
 def typed(section, left, right):
-    """The commands that a row of the page amounts to, as words."""
+    """The commands of a row of the page, as words."""
     cells = re.findall(r"`([^`]+)`", right)
     if right.strip().startswith("the same"):
         cells += re.findall(r"`([^`]+)`", left)
@@ -55,7 +55,7 @@ with tempfile.TemporaryDirectory() as folder:
     wrong, ran = [], 0
     for words in commands((root / "docs/coming-from.md").read_text()):
         if words[0] == "kernels" and "./app" not in words:
-            continue  # it runs the recorded program again, or reads what ncu wrote
+            continue  # it runs the recorded program again, or reads ncu's output
         sleeper = subprocess.Popen(["sleep", "60"]) if "PID" in words else None
         words = [str(sleeper.pid) if word == "PID" else word for word in words]
         if sleeper:

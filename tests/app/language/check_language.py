@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_language.py ROOT LANESCOPE: findings are in the language that is asked for, or that the locale says; what programs read is English always."""
+"""check_language.py ROOT LANESCOPE: checks that findings are in the language of the option or the locale, and that output for programs is always English."""
 import os
 import pathlib
 import re
@@ -25,9 +25,9 @@ english = run(LANG="C.UTF-8").stdout.decode()
 chinese = run("--language", "zh_CN", LANG="C.UTF-8").stdout.decode()
 expect("English findings are English", "Costs:" in english and not re.search("[\u4e00-\u9fff]", english))
 expect("Chinese findings have a line for each English one", english.count("\n") == chinese.count("\n"))
-for line in list(filter(str.strip, chinese.splitlines()))[:6]:  # what costs most
+for line in list(filter(str.strip, chinese.splitlines()))[:6]:  # the most costly findings
     expect(f"a line is not Chinese: {line}", re.search("[\u4e00-\u9fff]", line))
-    # What is left without quoted names, code and numbers has no English sentence in it: no three words of small letters in a row.
+    # Without quoted names, code and numbers, the line must not contain an English sentence: no three lower-case words in a row.
     bare = re.sub(r"“[^”]*”|（[^）]*）|\([^)]*\)|[\w.]+\.py:\d+", "", line)
     expect(f"a line has English in it: {line}", not re.search(r"\b[a-z]+ [a-z]+ [a-z]+\b", bare))
 numbers = re.compile(r"\d+(?:\.\d+)? (?:(?:ns|µs|ms|s)\b|%)")

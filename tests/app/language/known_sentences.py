@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""known_sentences.py: what the viewer translates of recorders and agents (app/gui/base/text/diagnostic_text.cpp) is what they say: each piece of each of those
-sentences, between its places, stands in a literal of collector/, or of what else writes diagnostics. A sentence that is changed there is English from then on,
-and nothing else would tell."""
+"""known_sentences.py: checks that the sentences of recorders and agents that the viewer translates (app/gui/base/text/diagnostic_text.cpp) are still printed:
+each piece of each sentence, between its placeholders, must be in a literal of collector/ or of other code that writes diagnostics. A sentence that is changed
+there would be shown in English from then on, and nothing else would report it."""
 import pathlib
 import re
 import sys
@@ -12,7 +12,7 @@ COMMENT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
 
 
 def literals(text):
-    """Those of a source, adjacent ones as one; comments are none."""
+    """The string literals of a source. Adjacent literals are joined, and comments are ignored."""
     text = COMMENT.sub(lambda found: "" if found[0].startswith("//") else found[0], text)
     return ["".join(re.findall(LITERAL, run[0])).replace('\\"', '"') for run in re.finditer(rf"(?:{LITERAL}\s*)+", text)]
 

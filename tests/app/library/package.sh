@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# package.sh CMAKE BUILD PACKAGING TRACE: makes the Debian packages of the library and of what programs are built with, unpacks them into one root, and
-# builds and runs a program in C with what is there. Exit code 77 (skipped) where there are no tools for it.
+# package.sh CMAKE BUILD PACKAGING TRACE: makes the Debian packages of the library and of its development files, unpacks them into one root, and
+# builds and runs a program in C with what is there. Exit code 77 (skipped) if the tools for it are missing.
 set -euo pipefail
 cmake=$1 build=$2 packaging=$3 trace=$4
 for tool in dpkg-deb dpkg-shlibdeps; do command -v $tool >/dev/null || exit 77; done
@@ -9,7 +9,7 @@ consumer=$(dirname "$(realpath "$0")")/consumer
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "$1"; exit 1; }
-export SOURCE_DATE_EPOCH=1700000000
+export SOURCE_DATE_EPOCH=1700000000 XZ_LEVEL=0
 for copy in first second; do
   mkdir "$folder/$copy"
   for component in library development; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""check_pages.py LANESCOPE DATA: holds `lanescope report` to what is known another way: of a trace made by hand where its boxes are, of
-recordings what `lanescope analyze` finds; every page is whole, needs nothing from elsewhere, and takes no name for markup."""
+"""check_pages.py LANESCOPE DATA: compares pages of `lanescope report` with what is known otherwise: the places of boxes for a trace made by hand, and the
+findings of `lanescope analyze` for recordings. Every page must be complete, load nothing from elsewhere, and escape names."""
 
 import html.parser
 import json
@@ -17,7 +17,7 @@ NAMES_WIDTH, WIDTH = 200, 760  # px of a picture
 
 
 class Page(html.parser.HTMLParser):
-    """Fails where tags are not closed in order."""
+    """Fails if tags are not closed in order."""
 
     def __init__(self, text):
         super().__init__()
@@ -70,7 +70,7 @@ def page_of(file):
 
 
 def boxes(picture):
-    """Left, right and name of each box, px from where time begins."""
+    """Left, right and name of each box, in px from the start of the time axis."""
     found = []
     for group in picture.iter("{http://www.w3.org/2000/svg}g"):
         box = group.find("{http://www.w3.org/2000/svg}rect")
@@ -79,6 +79,43 @@ def boxes(picture):
         left = float(box.get("x")) - NAMES_WIDTH
         found.append((left, left + float(box.get("width")), group.find("{http://www.w3.org/2000/svg}title").text))
     return found
+
+
+def plot_of(text, name):
+    """The boxes of a plot with their texts, without the background."""
+    found = re.search(rf'<svg[^>]*class="{name}".*?</svg>', text, re.S)
+    if found is None:
+        return None
+    rows = xml.fromstring(found[0]).iter("{http://www.w3.org/2000/svg}rect")
+    return [(*(float(row.get(side)) for side in ("x", "y", "width", "height")), row[0].text) for row in rows if row.get("fill") != "#eef0f2"]
+
+
+def check_plots(folder):
+    """Boxes of a GPU that is busy for 0.4, idle for 0.2 and busy for 0.4 ms; and of as many iterations as the rule counts."""
+    kernels = [(0, 400), (600, 400)]
+    events = [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": begin, "dur": length, "args": {"device": 0, "context": 1, "stream": 7}}
+              for begin, length in kernels]
+    file = folder / "plots.json"
+    file.write_text(json.dumps({"traceEvents": events}))
+    busy = plot_of(run("report", "-q", "-o", "-", file).stdout, "busy")
+    assert abs(sum(width * height for _, _, width, height, _ in busy) / (WIDTH * 56) - 0.8) < 0.001, busy
+    assert all(said.startswith("100.0 % busy") for *_, said in busy), busy
+    idle = [NAMES_WIDTH + WIDTH * share for share in (0.4, 0.6)]
+    assert all(x + width <= idle[0] + 0.1 or x >= idle[1] - 0.1 for x, _, width, _, _ in busy), busy
+    # Of a collective of 1 ms, the first of two ranks waits for 0.6 ms while the second one computes.
+    ranks = [(0, "ncclDevKernel_AllReduce", 0, 1000), (1, "k", 0, 600), (1, "ncclDevKernel_AllReduce", 600, 400)]
+    events = [{"ph": "X", "cat": "kernel", "name": name, "pid": gpu, "tid": 7, "ts": begin, "dur": length, "args": {"device": gpu, "context": 1, "stream": 7}}
+              for gpu, name, begin, length in ranks]
+    file.write_text(json.dumps({"traceEvents": events}))
+    text = run("report", "-q", "-o", "-", file).stdout
+    waiting = [box for box in plot_of(text, "busy") if box[-1].startswith("100.0 % waiting for other ranks")]
+    assert abs(sum(width * height for _, _, width, height, _ in waiting) / (WIDTH * 56) - 0.6) < 0.01, waiting
+    assert "GPU 0: 40.0 % busy" in text and "60.0 % waiting for other ranks" in text, text
+    for name in ("torch_training_workers0", "ranks_late0", "cause_lock"):
+        text = run("report", "-q", "-o", "-", DATA / f"{name}.trace").stdout
+        said = re.search(r'in the loop ".*?", (\d+) iterations', "".join(Page(text).text))
+        steps = plot_of(text, "steps")
+        assert steps and sum(int(said_of.split(" of ")[0].replace(",", "")) for *_, said_of in steps) == int(said[1]), (name, steps, said)
 
 
 def check_made_by_hand(folder):
@@ -98,7 +135,7 @@ def check_made_by_hand(folder):
 
 
 def check_long_names(folder):
-    """Names that are repeated in every box, and as long as a text may be, do not make a page that no browser opens."""
+    """Names that are in every box, and as long as a text may be, must not make a page too large for browsers."""
     name = "<" * 4000
     events = [{"ph": "X", "cat": "user_annotation", "name": f"{name} {i}", "pid": 1, "tid": tid, "ts": 20 * i, "dur": 15}
               for tid in range(8) for i in range(60)]
@@ -123,7 +160,7 @@ def check_recordings():
 
 
 def check_idle_time(file, page):
-    """What the table says of the loop is what the sentence above the findings says."""
+    """The table must agree with the sentence above the findings about the loop."""
     text = "".join(page.text)
     said = re.search(r"idle for ([\d.]+) (s|ms|µs|ns) of", text)
     if said is None or "When" not in text:
@@ -138,7 +175,7 @@ def check_idle_time(file, page):
 
 
 def check_timeline():
-    """The picture alone is the first one of the page."""
+    """The picture on its own must equal the first one of the page."""
     for file in sorted(DATA.glob("*.trace"))[:4]:
         alone = run("report", "--timeline", "-o", "-", file)
         assert alone.returncode == 0, alone.stderr
@@ -161,6 +198,7 @@ def check_files(folder):
 
 with tempfile.TemporaryDirectory() as temporary:
     check_made_by_hand(pathlib.Path(temporary))
+    check_plots(pathlib.Path(temporary))
     check_long_names(pathlib.Path(temporary))
     check_files(pathlib.Path(temporary))
 check_timeline()

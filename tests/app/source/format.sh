@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# format.sh SOURCE: names the files that are not as clang-format 14 (Debian 12's, in Ubuntu 24.04 as well) lays them out by .clang-format. Skipped (77)
-# without it, since other releases lay some lines out otherwise.
+# format.sh SOURCE: names the files that clang-format 14 (Debian 12's, also in Ubuntu 24.04) would lay out differently by .clang-format. Skipped (77)
+# without it, because other releases lay out some lines differently.
 set -euo pipefail
 cd "$1"
 program=$(command -v clang-format-14) || { echo "There is no clang-format-14 here (apt-get install clang-format-14)."; exit 77; }

@@ -1,0 +1,74 @@
+#include "output/path_output.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <map>
+
+#include "model/analysis/path_tables.h"
+#include "model/analysis/threads/critical_path.h"
+#include "model/events/event_values.h"
+#include "model/stats/selection.h"
+#include "model/trace/text/utf8.h"
+#include "text.h"
+
+namespace lanescope::cli {
+namespace {
+
+std::string moment_text(Nanoseconds time) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.6f s", static_cast<double>(time) / 1e9);
+  return text.data();
+}
+
+// The range of the process in which it ends last, if possible of one that uses a GPU, and the number of processes that have it.
+struct Step {
+  EventRef range;
+  ProcessId process = kNone;
+  std::size_t processes = 0;
+};
+
+Step step_of(const Trace& trace, const stats::RangeFilter& filter) {
+  const std::map<ProcessId, EventRef> ranges = stats::Selection::range_events(trace, filter);
+  const auto rank = [&](const std::pair<const ProcessId, EventRef>& range) {
+    const bool uses_gpu = std::any_of(trace.tracks().begin(), trace.tracks().end(),
+                                      [&](const Track& track) { return track.key.process == range.first && is_gpu_work(track.key.kind); });
+    return std::pair(uses_gpu, trace.event(range.second).end());
+  };
+  const auto last = std::max_element(ranges.begin(), ranges.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return {last->second, last->first, ranges.size()};
+}
+
+Message heading_of(const Trace& trace, const stats::ReportOptions& options, const Step& step, const analysis::CriticalPath& path) {
+  std::vector<Message::Value> values{
+      {"length", duration_text(path.range.length())}, {"begin", moment_text(path.range.begin)}, {"end", moment_text(path.range.end)}};
+  if (!options.range) return Message("Critical path from {begin} to {end}, {length}:", std::move(values));
+  values.emplace_back("range", printable(options.range->range, LineBreaks::kEscaped));
+  values.emplace_back("process", process_label(trace, step.process));
+  values.emplace_back("processes", std::to_string(step.processes));
+  return Message(step.processes > 1 ? "Critical path of \"{range}\" in {process}, one of {processes} processes that have it, from {begin} to {end}, {length}:"
+                                    : "Critical path of \"{range}\" in {process}, from {begin} to {end}, {length}:",
+                 std::move(values));
+}
+
+}  // namespace
+
+Result<void> write_critical_path(const Trace& trace, const stats::ReportOptions& options, TableOutput& output, const Language& language) {
+  const Step step = options.range ? step_of(trace, *options.range) : Step();
+  const TimeRange asked = options.time_range.value_or(TimeRange{}), recorded = trace.scope();
+  const analysis::CriticalPath path = options.range ? analysis::critical_path(trace, step.range) : analysis::critical_path(trace, asked.intersected(recorded));
+  if (const auto read = output.check_sources(); !read) return read;
+  const Message nothing("No GPU worked in it: there is no way back from its last work.");
+  if (output.is_for_people(0)) {
+    std::cout << heading_of(trace, options, step, path).in(language) << '\n';
+    std::cout << (path.parts.empty() ? nothing.in(language) + '\n' : analysis::path_text(trace, path, language));
+    return {};
+  }
+  if (path.parts.empty()) TableOutput::skip("critical_path: " + nothing.english());
+  if (const auto done = output.write(0, {"Critical path, by what it consists of", "critical_path_sums", ""}, analysis::path_sums_table(trace, path)); !done)
+    return done;
+  return output.write(1, {"Critical path, in order of time", "critical_path", ""}, analysis::path_table(trace, path));
+}
+
+}  // namespace lanescope::cli
