@@ -19,7 +19,7 @@ void AnsweredTrace::follow(TraceChange change) {
   two_.reset();
   if (pair_.isOpen() && state_.trace() && state_.trace()->parts().size() == 2)
     two_ = Two{pair_.first(), pair_.second(), state_.trace()->parts().back().clock.shift()};
-  // A later state of the shown trace may be without B, or have another one.
+  // A later state of the shown trace may have no B, or another one.
   if (change == TraceChange::kSnapshot && second_before != (two_ ? two_->second.trace : nullptr) && std::exchange(choice_, Choice::kFirst) != Choice::kFirst)
     change = TraceChange::kOther;
   if (!two_) choice_ = Choice::kFirst;
@@ -66,11 +66,12 @@ void AnsweredTrace::show(const Subject& of, TimeRange time, EventRef event) {
   const std::shared_ptr<const Trace> now = trace();
   if (!now || !of.trace || of.number != subject_) return;
   const EventRef there = timeline::find_again(*of.trace, event, *now);
-  if (there.valid() && !time.empty()) {  // both traces as one may have been aligned anew
+  if (there.valid() && !time.empty()) {  // the combined traces may have been aligned differently since
     const Nanoseconds moved = now->event(there).start - of.trace->event(event).start;
     time = {time.begin + moved, time.end + moved};
   }
-  if (there.valid() || !time.empty()) show_place(state_, shown(time), shown(there));
+  const bool is_gap = there.valid() && idle_gpu(*now, time, there).has_value();
+  if (there.valid() || !time.empty()) show_place(state_, shown(time), shown(there), is_gap ? shown(time) : TimeRange{});
 }
 
 QStringList AnsweredTrace::choices() const {

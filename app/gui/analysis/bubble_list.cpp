@@ -38,7 +38,7 @@ BubbleGroup group_of(const BubbleList& bubbles, const IdlePiece& piece, BubbleGr
   return group;
 }
 
-// Adds what the launching thread was seen to run in the piece, as far as it lies within the window.
+// Adds the samples of the launching thread in the piece, as far as it lies within the window.
 void count_samples(const samples::ThreadSamples& all, const BubbleList& bubbles, const IdlePiece& piece, const std::optional<TimeRange>& window,
                    samples::ChainCounts& chains) {
   const EventRef launch = bubbles.gaps[piece.gap].launch;
@@ -54,19 +54,21 @@ struct Sum {
   samples::ChainCounts chains;
   Nanoseconds total = 0;
   Nanoseconds longest_time = 0;
-  std::uint32_t longest = 0;  // the gap that has it
+  std::uint32_t longest = 0;  // the gap with this time
   std::uint32_t last_gap = kNone;
   Nanoseconds in_last_gap = 0;
   std::uint64_t gaps = 0;
   Nanoseconds in_short_gaps = 0;
 };
 
-// What a gap has of the pieces that are asked for.
+// The part of a gap that belongs to the requested pieces.
 struct GapShare {
   std::uint32_t gap = 0;
-  std::uint32_t first_piece = 0;  // of all of the gap's
-  std::uint32_t end_piece = 0;    // one behind its last
+  std::uint32_t first_piece = 0;  // among all pieces of the gap
+  std::uint32_t end_piece = 0;    // one past the last
   Nanoseconds time = 0;
+  Nanoseconds in_loop = 0;  // part of `time`
+  [[nodiscard]] Recurrence recurrence() const { return in_loop > 0 ? Recurrence::kRecurring : Recurrence::kOnce; }
 };
 
 std::string_view advice_about(const Trace& trace, const BubbleGroup& group, const Sum& sum) {
@@ -85,7 +87,7 @@ std::string operation_text(const Trace& trace, EventRef operation) {
 
 std::string_view call_text(const Trace& trace, NameId call);
 
-// What is said of a gap: its causes, and of the longest piece the range and the call.
+// The texts about a gap: its causes, and the range and the call of the longest piece.
 struct GapWords {
   std::string causes;  // "Running CPU code, and 2 more"
   std::string sampled;
@@ -114,6 +116,23 @@ GapWords words_of(const BubbleList& bubbles, const samples::ThreadSamples& sampl
   return words;
 }
 
+// The state in which the thread was for most of the time; empty if its states are not known.
+std::string_view state_text(const Trace& trace, ThreadId thread, TimeRange range) {
+  std::map<ThreadState, Nanoseconds> times;
+  for (const TrackId id : trace.tracks_of(trace.threads()[thread].process, TrackKind::kThreadStates)) {
+    const Track& track = trace.tracks()[id];
+    if (track.key.thread != thread) continue;
+    for (const LaneId id_of_lane : track.lanes) {
+      const Lane& lane = trace.lane(id_of_lane);
+      const auto [first, end] = lane.overlapping(range);
+      for (EventIndex i = first; i < end; ++i)
+        times[trace.thread_state_detail(lane.detail(i)).state] += TimeRange{lane.start(i), lane.end(i)}.intersected(range).length();
+    }
+  }
+  const auto most = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == times.end() ? std::string_view() : thread_state_name(most->first);
+}
+
 std::string name_of(const BubbleList& bubbles, const BubbleGroup& group) {
   std::string name;
   const auto add = [&name](std::string_view part) { name.append(part).push_back('\n'); };
@@ -137,7 +156,7 @@ BubbleList collect_bubbles(std::shared_ptr<const Trace> trace, Nanoseconds thres
   const Loop loop(*trace, families);
   bubbles.has_loop = loop.known();
   const auto visit = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-    const Nanoseconds enqueued = gap.launch.valid() ? trace->lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
+    const Nanoseconds enqueued = gap.enqueued();
     const ProcessId process = trace->track_of(gap.next.lane).key.process;
     for (const IdlePart& part : parts)
       bubbles.pieces.push_back(
@@ -190,16 +209,16 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   }
   std::vector<std::pair<BubbleGroup, Sum>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    if (a.first.recurrence != b.first.recurrence) return a.first.recurrence < b.first.recurrence;  // what is paid once comes last
+    if (a.first.recurrence != b.first.recurrence) return a.first.recurrence < b.first.recurrence;  // one-time costs come last
     return a.second.total > b.second.total;
   });
 
-  // When it was stands in front of what does not fit into a narrow panel: it is what the groups are ordered by first, and what shares are of.
+  // "When" comes before columns that may not fit into a narrow panel: groups are sorted by it first, and shares are relative to it.
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::words("When"), stats::texts("GPU"),
                stats::words("Cause"), stats::texts(std::string(kSampledCodeTitle)), stats::texts("NVTX range"), stats::texts("Call"), stats::integers("Gaps"),
                stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
-  std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
+  std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of the rest, if there is a loop
   for (const auto& [group, sum] : sorted) totals[group.recurrence] += sum.total;
   const timeline::GpuNames names(trace);
   for (const auto& [group, sum] : sorted) {
@@ -218,35 +237,65 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   return grouped;
 }
 
-ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, std::optional<TimeRange> window) {
+ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, std::optional<TimeRange> window, const std::set<std::string>& unfolded) {
   ListedBubbles listed;
   std::vector<GapShare> shares;
   for (std::uint32_t first = 0, end = 0; first < bubbles.pieces.size(); first = end) {
     GapShare share{bubbles.pieces[first].gap, first, first, 0};
-    for (; end < bubbles.pieces.size() && bubbles.pieces[end].gap == share.gap; ++end)
-      if (group.holds(bubbles, bubbles.pieces[end])) share.time += std::max<Nanoseconds>(0, time_within(bubbles.pieces[end], window));
+    for (; end < bubbles.pieces.size() && bubbles.pieces[end].gap == share.gap; ++end) {
+      const IdlePiece& piece = bubbles.pieces[end];
+      if (!group.holds(bubbles, piece)) continue;
+      const Nanoseconds time = std::max<Nanoseconds>(0, time_within(piece, window));
+      share.time += time;
+      if (piece.recurrence == Recurrence::kRecurring) share.in_loop += time;
+    }
     share.end_piece = end;
     if (share.time > 0) shares.push_back(share);
   }
-  std::stable_sort(shares.begin(), shares.end(), [](const GapShare& a, const GapShare& b) { return a.time > b.time; });
+  std::stable_sort(shares.begin(), shares.end(), [](const GapShare& a, const GapShare& b) {
+    return a.recurrence() != b.recurrence() ? a.recurrence() < b.recurrence() : a.time > b.time;  // one-time costs come last
+  });
   if (shares.size() > kListedGaps) {
     listed.omitted = shares.size() - kListedGaps;
     shares.resize(kListedGaps);
   }
 
-  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(std::string(kGapTitle), Unit::kNanoseconds),
-               stats::integers("Start", Unit::kNanoseconds), stats::words("Cause"), stats::texts(std::string(kSampledCodeTitle)), stats::texts("NVTX range"),
-               stats::texts("Call"), stats::texts("Before"), stats::texts("GPU")});
+  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(std::string(kGapTitle), Unit::kNanoseconds), stats::texts("GPU"),
+               stats::integers("Start", Unit::kNanoseconds), stats::words("When"), stats::words("Cause"), stats::texts(std::string(kSampledCodeTitle)),
+               stats::words("Thread State"), stats::texts("NVTX range"), stats::texts("Call"), stats::texts("Before"),
+               stats::integers(std::string(kPartOfTitle), Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);
   const timeline::GpuNames names(trace);
   for (const GapShare& share : shares) {
     const IdleGap& gap = bubbles.gaps[share.gap];
-    listed.gaps.push_back(share.gap);
-    listed.names.push_back(std::to_string(gap.gpu) + ' ' + std::to_string(gap.range.begin));
+    const std::string name = std::to_string(gap.gpu) + ' ' + std::to_string(gap.range.begin);
+    const std::size_t leader = listed.gaps.size();
+    const auto add = [&](const std::string& of, std::uint32_t piece) {
+      listed.names.push_back(of);
+      listed.gaps.push_back(share.gap);
+      listed.pieces.push_back(piece);
+      listed.leaders.push_back(leader);
+    };
+    add(name, kNone);
     const GapWords words = words_of(bubbles, samples, share, window);
-    table.add_row(share.time, gap.range.length(), gap.range.begin, table.add_text(words.causes), table.add_text(words.sampled), text(table, words.range),
-                  text(table, words.call), table.add_text(operation_text(trace, gap.next)), text(table, bubbles.gpus.size() < 2 ? "" : names.of(gap.gpu)));
+    const stats::TextId gpu = text(table, bubbles.gpus.size() < 2 ? "" : names.of(gap.gpu));
+    table.add_row(share.time, gap.range.length(), gpu, gap.range.begin, text(table, bubbles.has_loop ? recurrence_text(share.recurrence()) : ""),
+                  table.add_text(words.causes), table.add_text(words.sampled), text(table, ""), text(table, words.range), text(table, words.call),
+                  table.add_text(operation_text(trace, gap.next)), stats::kNoInteger);
+    if (!unfolded.contains(name)) continue;
+    for (std::uint32_t i = share.first_piece; i < share.end_piece; ++i) {
+      const IdlePiece& piece = bubbles.pieces[i];
+      samples::ChainCounts chains;
+      count_samples(samples, bubbles, piece, std::nullopt, chains);
+      const std::string_view state = gap.launch.valid() ? state_text(trace, trace.track_of(gap.launch.lane).key.thread, piece.part.range) : std::string_view();
+      add(name + ' ' + std::to_string(piece.part.range.begin), i);
+      table.add_row(piece.part.range.length(), gap.range.length(), gpu, piece.part.range.begin,
+                    text(table, bubbles.has_loop ? recurrence_text(piece.recurrence) : ""), text(table, analysis::idle_cause_name(piece.part.cause)),
+                    table.add_text(sampled_text(trace, chains, 1)), text(table, state),
+                    text(table, piece.part.nvtx.valid() ? trace.name(trace.event(piece.part.nvtx).name) : std::string_view()),
+                    text(table, call_text(trace, piece.part.call)), text(table, ""), gap.range.begin);
+    }
   }
   listed.table = std::move(table);
   return listed;

@@ -1,9 +1,10 @@
-// The idle time of GPUs gap by gap, to be grouped and filtered as the user asks. Values; computed off the GUI thread.
+// The idle time of GPUs as a list of gaps, which can be grouped and filtered. Values; computed off the GUI thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -17,33 +18,34 @@
 
 namespace lanescope::ui {
 
-inline constexpr std::string_view kSampledCodeTitle = to_translate("Sampled Code");  // of a column in both tables
-inline constexpr std::string_view kGapTitle = to_translate("Gap");                   // of the length of the whole gap
+inline constexpr std::string_view kSampledCodeTitle = to_translate("Sampled Code");  // title of a column in both tables
+inline constexpr std::string_view kGapTitle = to_translate("Gap");                   // title of the column with the length of the whole gap
+inline constexpr std::string_view kPartOfTitle = to_translate("Part of Gap at");     // title of the column that parts have: the start of their gap
 
-// A piece of a gap that has one cause.
+// A part of a gap that has one cause.
 struct IdlePiece {
   analysis::IdlePart part;
-  std::uint32_t gap = 0;          // position in BubbleList::gaps
-  analysis::FamilyId family = 0;  // of its NVTX range
+  std::uint32_t gap = 0;          // index into BubbleList::gaps
+  analysis::FamilyId family = 0;  // family of the NVTX range
   analysis::Recurrence recurrence = analysis::Recurrence::kRecurring;
 };
 
 struct BubbleList {
   std::shared_ptr<const Trace> trace;
   Nanoseconds threshold = 0;
-  bool has_loop = false;  // else every piece counts as recurring
+  bool has_loop = false;  // false: every piece counts as recurring
   std::vector<analysis::GpuIdle> gpus;
   std::vector<analysis::IdleGap> gaps;
-  std::vector<IdlePiece> pieces;      // in the order of their gaps; each gap has one or more
-  std::vector<std::string> families;  // names of NVTX ranges without their counters, by FamilyId
+  std::vector<IdlePiece> pieces;      // in the order of their gaps; each gap has at least one
+  std::vector<std::string> families;  // names of NVTX ranges without their numbers, by FamilyId
 };
 
-// Gaps of `threshold` or longer. O(n log n) over the events of the trace; 120 bytes a gap.
+// Finds gaps of at least `threshold`. O(n log n) in the events of the trace; 120 bytes per gap.
 [[nodiscard]] BubbleList collect_bubbles(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop);
 
 enum class BubbleGrouping { kCauseRangeAndCall, kCause, kRange, kCall, kGpu };
 
-// What pieces of a group have in common; what they are not grouped by is none.
+// What the pieces of a group have in common; members that they are not grouped by are empty.
 struct BubbleGroup {
   std::optional<analysis::Recurrence> recurrence;
   std::optional<analysis::IdleCause> cause;
@@ -54,32 +56,36 @@ struct BubbleGroup {
   [[nodiscard]] bool holds(const BubbleList& bubbles, const IdlePiece& piece) const;
 };
 
-// A table, and what each of its rows stands for.
+// A table, and the group that each of its rows stands for.
 struct GroupedBubbles {
   stats::Table table;
-  std::vector<std::string> names;  // of each row: the same in a later state of the trace, where ids and what was sampled may be others
+  std::vector<std::string> names;  // identifies each row also in later states of the trace, in which ids and samples may differ
   std::vector<BubbleGroup> groups;
-  std::vector<std::uint32_t> longest;    // the gap that holds most of each group
-  std::vector<std::string> sampled;      // what the threads of each group were mostly seen to run; empty where the CPU was not sampled
-  std::vector<std::string_view> advice;  // what to do about each group; empty where it is not of one cause
+  std::vector<std::uint32_t> longest;    // the gap that has most of each group
+  std::vector<std::string> sampled;      // the code that most samples of each group's threads show; empty if the CPU was not sampled
+  std::vector<std::string_view> advice;  // what to do about each group; empty if it has several causes
   Nanoseconds total = 0;                 // of all pieces
 
   [[nodiscard]] std::optional<std::size_t> rowNamed(const std::string& name) const;
-  // All pieces where there is none of the name.
+  // All pieces if no row has the name.
   [[nodiscard]] BubbleGroup named(const std::string& name) const;
 };
-// Only what lies within the window counts. O(pieces · log groups), and O(log n) for each piece of CPU code where the CPU was sampled.
+// Only time within the window counts. O(pieces · log groups), and O(log n) for each piece of CPU code if the CPU was sampled.
 [[nodiscard]] GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::optional<TimeRange> window);
 
 struct ListedBubbles {
   stats::Table table;
-  std::vector<std::string> names;   // of each row: its GPU and where it begins
-  std::vector<std::uint32_t> gaps;  // of each row
-  std::size_t omitted = 0;          // shorter ones, beyond kListedGaps
+  std::vector<std::string> names;     // identifies each row: its GPU and start; for a part, also the start of the part
+  std::vector<std::uint32_t> gaps;    // of each row
+  std::vector<std::uint32_t> pieces;  // of each row: the part of the gap that it shows; kNone: all of the gap
+  std::vector<std::size_t> leaders;   // of each row: the row of its gap
+  std::size_t omitted = 0;            // number of shorter gaps, beyond kListedGaps
 };
 inline constexpr std::size_t kListedGaps = 200'000;
-// The gaps with pieces of a group (none: all) within the window, those with most of it first: how much that is, and how long the gap is.
-// O(pieces + gaps · log gaps).
-[[nodiscard]] ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, std::optional<TimeRange> window);
+// The gaps within the window that have pieces of a group (no group: all gaps): how much of the group each has, and how long the gap is. Gaps of the loop come
+// first, then the gaps with most of the group. A gap whose name is among `unfolded` is followed by all its parts in order of time, which add up to the gap and
+// name its start. O(pieces + gaps · log gaps).
+[[nodiscard]] ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, std::optional<TimeRange> window,
+                                         const std::set<std::string>& unfolded = {});
 
 }  // namespace lanescope::ui

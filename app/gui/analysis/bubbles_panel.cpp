@@ -1,16 +1,19 @@
 #include "analysis/bubbles_panel.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include <QAction>
-#include <QElapsedTimer>
+#include <QKeyEvent>
+#include <QMouseEvent>
 #include <QSignalBlocker>
 #include <QStyledItemDelegate>
 
 #include "base/room/elided_label.h"
 #include "base/text/texts.h"
 #include "base/text/time_text.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "samples/samples_panel.h"
 #include "tables/panel_layout.h"
 #include "timeline/core/words/format.h"
@@ -19,13 +22,13 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kGroupsWidth = 660, kGapsWidth = 440;  // px, at first; later in proportion
+constexpr int kGroupsWidth = 640, kGapsWidth = 460;  // px, initially; later in proportion
 
 QString share_text(Nanoseconds part, Nanoseconds whole) {
   return whole <= 0 ? QString() : QString::fromStdString(timeline::format_share(static_cast<double>(part) / static_cast<double>(whole)));
 }
 
-// A function and its line stay legible at both ends: "__getitem__ in torch_tr…ng.py:30 (96 %)".
+// A function and its line are shortened in the middle: "__getitem__ in torch_tr…ng.py:30 (96 %)".
 class SampledCodeDelegate : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -37,7 +40,28 @@ class SampledCodeDelegate : public QStyledItemDelegate {
   }
 };
 
-// "This gap: Running CPU code 13.968 ms (86.5 %), Launch-bound 1.954 ms (12.1 %)": the causes, that of the most time first.
+constexpr auto kFolded = u"▸ ", kUnfolded = u"▾ ";
+
+// Draws a mark in front of the time of a gap that unfolds, and the gap's parts in a weaker colour.
+class GapDelegate : public SampledCodeDelegate {
+ public:
+  using Mark = std::function<QString(const QModelIndex&)>;
+  GapDelegate(Mark mark, std::function<bool(const QModelIndex&)> is_part, QObject* parent)
+      : SampledCodeDelegate(parent), mark_(std::move(mark)), is_part_(std::move(is_part)) {}
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    SampledCodeDelegate::initStyleOption(option, index);
+    if (index.column() == 0) option->text.prepend(mark_(index));
+    if (is_part_(index)) option->palette.setColor(QPalette::Text, option->palette.color(QPalette::PlaceholderText));
+  }
+
+ private:
+  Mark mark_;
+  std::function<bool(const QModelIndex&)> is_part_;
+};
+
+// "This gap: Running CPU code 13.968 ms (86.5 %), Launch-bound 1.954 ms (12.1 %)": the causes, longest first.
 QString parts_text(const BubbleList& bubbles, std::uint32_t gap) {
   std::map<analysis::IdleCause, Nanoseconds> times;
   const auto before = [](const IdlePiece& piece, std::uint32_t of) { return piece.gap < of; };
@@ -66,9 +90,17 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
       groups_(new ResultTable(QStringLiteral("bubbles-groups"), tr("Idle time in groups"), this)),
       gaps_(new ResultTable(QStringLiteral("bubbles-gaps"), tr("Gaps of GPUs"), this)),
       advice_(new QLabel(this)),
-      flame_graph_(new QAction(tr("Show what ran in it in Flame Graph"), gaps_)) {
+      flame_graph_(new QAction(tr("Show what ran in it in Flame Graph"), gaps_)),
+      parts_(new QAction(tr("Show or hide its parts"), gaps_)) {
   layOut();
+  gaps_->addAction(parts_);
   gaps_->addAction(flame_graph_);
+  gaps_->installEventFilter(this);
+  gaps_->viewport()->installEventFilter(this);
+  connect(parts_, &QAction::triggered, this, [this] {
+    if (const std::optional<TableRow> row = gaps_->chosenRow()) fold(*row, Fold::kToggle);
+  });
+  connect(gaps_, &ResultTable::rowActivated, this, [this](TableRow row) { fold(row, Fold::kToggle); });
   connect(flame_graph_, &QAction::triggered, this, &BubblesPanel::requestFlameGraph);
   connect(by_, &QComboBox::activated, this, [this] {
     chosen_.clear();
@@ -83,22 +115,16 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
     list();
   });
   connect(gaps_, &ResultTable::rowChosen, this, &BubblesPanel::describeGap);
-  paced_.after(collecting_);
-  paced_.after(grouping_);
-  connect(&paced_, &PacedUpdate::due, this, &BubblesPanel::refresh);
+  while_shown_.after(collecting_);
+  while_shown_.after(grouping_);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
-    if (change == TraceChange::kSnapshot) return paced_.request();
+    if (change == TraceChange::kSnapshot) return while_shown_.soon();
     chosen_.clear();
+    unfolded_.clear();
     clear({});
-    refresh();
+    while_shown_.atOnce();
   });
-  const auto follow = [this](TimeBinding binding) {
-    if (state_.timeBinding() == binding) paced_.request();
-  };
-  connect(&state, &SelectionState::selectedRangeChanged, this, [follow] { follow(TimeBinding::kSelectedRange); });
-  connect(&state, &SelectionState::visibleRangeChanged, this, [follow] { follow(TimeBinding::kVisibleRange); });
-  connect(&state, &SelectionState::timeBindingChanged, this, &BubblesPanel::refresh);
-  refresh();
+  connect(&state, &SelectionState::boundRangeChanged, &while_shown_, &WhileShown::soon);
 }
 
 void BubblesPanel::layOut() {
@@ -113,9 +139,19 @@ void BubblesPanel::layOut() {
   splitter->setStretchFactor(0, kGroupsWidth);
   splitter->setStretchFactor(1, kGapsWidth);
   for (ResultTable* table : {groups_, gaps_}) {
-    table->setItemDelegate(new SampledCodeDelegate(table));
+    if (table == groups_) table->setItemDelegate(new SampledCodeDelegate(table));
     table->setTelling(shown_text(kSampledCodeTitle));
   }
+  const auto row_of = [this](const QModelIndex& index) { return gaps_->results().tableRow(index.row()); };
+  const auto mark = [this, row_of](const QModelIndex& index) {
+    const std::optional<bool> is_unfolded = isUnfolded(row_of(index));
+    return is_unfolded ? QString::fromUtf16(*is_unfolded ? kUnfolded : kFolded) : QString();
+  };
+  const auto is_part = [this, row_of](const QModelIndex& index) {
+    const TableRow row = row_of(index);
+    return row < shown_.listed.pieces.size() && shown_.listed.pieces[row] != kNone;
+  };
+  gaps_->setItemDelegate(new GapDelegate(mark, is_part, gaps_));
   column->addWidget(splitter, 1);
   column->addWidget(advice_);
 
@@ -135,14 +171,7 @@ void BubblesPanel::layOut() {
   advice_->hide();
 }
 
-void BubblesPanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  refresh();
-}
-
 void BubblesPanel::refresh() {
-  if (!isVisible()) return;
-  paced_.cancel();
   const AnsweredTrace::Subject subject = answered_.subject();
   const std::shared_ptr<const Trace>& trace = subject.trace;
   if (!trace) return clear(tr("Open a trace to see why its GPUs were idle."));
@@ -178,19 +207,22 @@ void BubblesPanel::applyThreshold() {
   threshold_ = *asked;
   bubbles_ = nullptr;
   wanted_ = {};
-  refresh();
+  while_shown_.atOnce();
 }
 
 void BubblesPanel::collect() {
   wanted_ = answered_.subject();
   if (!bubbles_) summary_->setText(tr("Looking for idle time…"));
   collecting_.start([this, subject = wanted_, threshold = threshold_](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     auto bubbles = std::make_shared<const BubbleList>(collect_bubbles(subject.trace, threshold, job.stop()));
     if (job.stop().stop_requested()) return;
-    job.deliver([this, subject, bubbles = std::move(bubbles), took = clock.elapsed()] {
-      paced_.tookMilliseconds(took);
+    const Result<void> all = check_all_was_read(*subject.trace);
+    job.deliver([this, subject, bubbles = std::move(bubbles), lack = all ? QString() : QString::fromStdString(all.error().text)] {
+      if (!lack.isEmpty()) {
+        clear(lack);
+        wanted_ = subject;  // not tried again
+        return;
+      }
       made_of_ = subject;
       bubbles_ = bubbles;
       group();
@@ -200,21 +232,21 @@ void BubblesPanel::collect() {
 
 void BubblesPanel::group() {
   if (!bubbles_) return;
-  grouping_.start(
-      [this, subject = made_of_, bubbles = bubbles_, by = grouping(), window = answered_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
-        GroupedBubbles grouped = group_bubbles(*bubbles, by, window);
-        ListedBubbles listed = list_bubbles(*bubbles, grouped.named(chosen), window);
-        job.deliver([this, subject, bubbles, grouped = std::move(grouped), listed = std::move(listed)]() mutable {
-          shown_ = {subject, bubbles, std::move(grouped), std::move(listed)};
-          groups_->setTable(std::make_shared<const stats::Table>(std::move(shown_.grouped.table)), shown_.grouped.names);
-          selectChosenGroup();
-          hideSilentColumns(*groups_);
-          showListed();
-        });
-      });
+  grouping_.start([this, subject = made_of_, bubbles = bubbles_, by = grouping(), window = window(), chosen = chosen_,
+                   unfolded = unfolded_](const LatestJob::Context& job) {
+    GroupedBubbles grouped = group_bubbles(*bubbles, by, window);
+    ListedBubbles listed = list_bubbles(*bubbles, grouped.named(chosen), window, unfolded);
+    job.deliver([this, subject, bubbles, grouped = std::move(grouped), listed = std::move(listed)]() mutable {
+      shown_ = {subject, bubbles, std::move(grouped), std::move(listed)};
+      groups_->setTable(std::make_shared<const stats::Table>(std::move(shown_.grouped.table)), shown_.grouped.names);
+      selectChosenGroup();
+      hideSilentColumns(*groups_);
+      showListed();
+    });
+  });
 }
 
-// What was chosen stays so, also where it was not there for a while; the timeline stays where its user left it.
+// The chosen group stays chosen, even if it was missing for a while; the timeline is not moved.
 void BubblesPanel::selectChosenGroup() {
   const QSignalBlocker blocker(groups_);
   const std::optional<TableRow> row = shown_.grouped.rowNamed(chosen_);
@@ -222,9 +254,9 @@ void BubblesPanel::selectChosenGroup() {
 }
 
 void BubblesPanel::list() {
-  if (shown_.bubbles != bubbles_) return group();  // newer ones are on their way, with what is chosen
-  grouping_.start([this, bubbles = bubbles_, window = answered_.boundRange(), group = shown_.grouped.named(chosen_)](const LatestJob::Context& job) {
-    ListedBubbles listed = list_bubbles(*bubbles, group, window);
+  if (shown_.bubbles != bubbles_) return group();  // a newer list is being computed for the present choice
+  grouping_.start([this, bubbles = bubbles_, window = window(), group = shown_.grouped.named(chosen_), unfolded = unfolded_](const LatestJob::Context& job) {
+    ListedBubbles listed = list_bubbles(*bubbles, group, window, unfolded);
     job.deliver([this, listed = std::move(listed)]() mutable {
       shown_.listed = std::move(listed);
       showListed();
@@ -233,12 +265,13 @@ void BubblesPanel::list() {
 }
 
 void BubblesPanel::showListed() {
-  gaps_->setTable(std::make_shared<const stats::Table>(std::move(shown_.listed.table)), shown_.listed.names);
+  gaps_->setTable(std::make_shared<const stats::Table>(std::move(shown_.listed.table)), shown_.listed.names, shown_.listed.leaders);
   hideSilentColumns(*gaps_);
   showSummary();
 }
 
-// What is not grouped by, and what was not recorded, leaves an empty column; in a group, some lines all say the same.
+// Hides columns that are empty, because groups do not use them or the data was not recorded, and in a group also columns with the same value in all lines.
+// Hides the length of gaps if all of each gap counts, and what tells copied parts from gaps: here, the mark and the colour do.
 void BubblesPanel::hideSilentColumns(ResultTable& view) {
   const stats::Table& table = *view.results().table();
   const bool in_group = &view == gaps_ && shown_.grouped.rowNamed(chosen_).has_value();
@@ -247,8 +280,12 @@ void BubblesPanel::hideSilentColumns(ResultTable& view) {
     const auto text = [&](TableRow row) { return table.text(column.text(row)); };
     bool silent = column.has_texts() && !table.empty() && (in_group || text(0).empty());
     for (TableRow row = 1; row < table.row_count() && silent; ++row) silent = text(row) == text(0);
-    if (column.title == kGapTitle)
-      silent = std::get<stats::Integers>(column.values) == std::get<stats::Integers>(table.columns().front().values);  // all of each gap counts
+    if (column.title == kGapTitle) {
+      silent = true;
+      for (TableRow row = 0; row < table.row_count() && silent; ++row)
+        silent = shown_.listed.pieces[row] != kNone || column.integer(row) == table.columns().front().integer(row);
+    }
+    if (column.title == kPartOfTitle) silent = true;
     view.setColumnHidden(static_cast<int>(section), silent);
   }
   view.fitColumns();
@@ -264,7 +301,7 @@ void BubblesPanel::showSummary() {
   QString text;
   if (shown_.bubbles->gpus.empty())
     text = tr("No GPU work was recorded.");
-  else if (const std::optional<TimeRange> window = answered_.boundRange())
+  else if (const std::optional<TimeRange> window = this->window())
     text = tr("Within %1: %2 idle in such gaps").arg(duration_text(window->length()), duration_text(shown_.grouped.total));
   else
     text = tr("Idle %1 of %2 (%3); shorter gaps take %4 of it")
@@ -287,7 +324,7 @@ void BubblesPanel::showGroup(TableRow row) {
   list();
 }
 
-// About the chosen group, and of the chosen gap, what it is made of.
+// Shows the advice about the chosen group, and the parts of the chosen gap.
 void BubblesPanel::showAdvice(const QString& parts) {
   if (chosen_.empty()) advised_.clear();
   QStringList lines{advised_, parts};
@@ -300,8 +337,66 @@ void BubblesPanel::requestFlameGraph() {
   const std::optional<TableRow> row = gaps_->chosenRow();
   if (!row || *row >= shown_.listed.gaps.size() || shown_.subject != answered_.subject()) return;
   const analysis::IdleGap& gap = shown_.bubbles->gaps[shown_.listed.gaps[*row]];
+  const std::uint32_t piece = shown_.listed.pieces[*row];
+  const TimeRange time = piece == kNone ? gap.range : shown_.bubbles->pieces[piece].part.range;
   const EventRef launch = answered_.shown(gap.launch);
-  if (launch.valid()) emit flameGraphRequested(state_.trace()->track_of(launch.lane).key.thread, answered_.shown(gap.range));
+  if (launch.valid()) emit flameGraphRequested(state_.trace()->track_of(launch.lane).key.thread, answered_.shown(time));
+}
+
+std::optional<bool> BubblesPanel::isUnfolded(TableRow row) const {
+  if (row >= shown_.listed.gaps.size() || shown_.listed.pieces[row] != kNone) return std::nullopt;
+  const std::uint32_t gap = shown_.listed.gaps[row];
+  const auto before = [](const IdlePiece& piece, std::uint32_t of) { return piece.gap < of; };
+  const auto& pieces = shown_.bubbles->pieces;
+  const auto first = std::lower_bound(pieces.begin(), pieces.end(), gap, before);
+  const bool has_parts = pieces.end() - first > 1 && (first + 1)->gap == gap;
+  return has_parts ? std::optional(unfolded_.contains(shown_.listed.names[row])) : std::nullopt;
+}
+
+void BubblesPanel::fold(TableRow row, Fold how) {
+  if (row >= shown_.listed.leaders.size() || shown_.bubbles != bubbles_) return;
+  const TableRow leader = shown_.listed.leaders[row];
+  const std::optional<bool> is_unfolded = isUnfolded(leader);
+  if (!is_unfolded || (how != Fold::kToggle && *is_unfolded == (how == Fold::kOpen))) return;
+  if (*is_unfolded)
+    unfolded_.erase(shown_.listed.names[leader]);
+  else
+    unfolded_.insert(shown_.listed.names[leader]);
+  if (leader != row) gaps_->chooseRow(leader);
+  list();
+}
+
+std::optional<TableRow> BubblesPanel::rowOfMark(const QPoint& place) const {
+  const QModelIndex index = gaps_->indexAt(place);
+  if (!index.isValid() || index.column() != 0) return std::nullopt;
+  const TableRow row = gaps_->results().tableRow(index.row());
+  if (!isUnfolded(row)) return std::nullopt;
+  const QFontMetrics metrics = gaps_->fontMetrics();
+  const int mark = metrics.horizontalAdvance(QString::fromUtf16(kFolded)), room = metrics.averageCharWidth();
+  const int text = metrics.horizontalAdvance(index.data().toString());  // the text is aligned to the right
+  const int end = gaps_->visualRect(index).right() - text;
+  return place.x() <= end && place.x() >= end - mark - 2 * room ? std::optional(row) : std::nullopt;
+}
+
+bool BubblesPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == gaps_ && event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    const std::optional<TableRow> row = gaps_->chosenRow();
+    if ((key == Qt::Key_Right || key == Qt::Key_Left) && row) {
+      fold(*row, key == Qt::Key_Right ? Fold::kOpen : Fold::kClose);
+      return true;
+    }
+  }
+  if (watched == gaps_->viewport() && event->type() == QEvent::MouseButtonRelease && static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton)
+    if (const std::optional<TableRow> row = rowOfMark(static_cast<QMouseEvent*>(event)->pos())) fold(*row, Fold::kToggle);
+  return QWidget::eventFilter(watched, event);
+}
+
+// A selected gap is one of the lines, and does not limit them.
+std::optional<TimeRange> BubblesPanel::window() const {
+  const std::optional<timeline::Selection::Gap>& gap = state_.selection().gap();
+  const bool is_gap = gap && state_.timeBinding() == TimeBinding::kSelectedRange && state_.selectedRange() == gap->range;
+  return is_gap ? std::nullopt : answered_.boundRange();
 }
 
 void BubblesPanel::describeGap(TableRow row) {
@@ -315,7 +410,7 @@ void BubblesPanel::describeGap(TableRow row) {
 void BubblesPanel::showGap(std::uint32_t position) {
   const BubbleList& bubbles = *shown_.bubbles;
   const analysis::IdleGap& gap = bubbles.gaps[position];
-  answered_.show(shown_.subject, {gap.range.begin, bubbles.trace->event(gap.next).end()}, gap.next);
+  answered_.show(shown_.subject, gap.range, gap.next);
 }
 
 }  // namespace lanescope::ui

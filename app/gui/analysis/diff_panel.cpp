@@ -15,6 +15,7 @@
 #include "kernels/kernel_html.h"
 #include "model/analysis/diff/diff_words.h"
 #include "model/text/language.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "model/trace/text/percent.h"
 #include "tables/panel_layout.h"
 #include "timeline/core/words/describe.h"
@@ -30,23 +31,23 @@ using analysis::DiffKind;
 using analysis::DiffVerdict;
 using analysis::TraceDiff;
 
-// Of a DiffItem or a CounterChange.
+// For a DiffItem or a CounterChange.
 std::string interval_text(const auto& changed) {
   if (!std::isfinite(changed.change_low) || !std::isfinite(changed.change_high)) return {};
   return format_change(changed.change_low) + " … " + format_change(changed.change_high);
 }
 
-// Numbers that are written out, with units of their own.
+// Numbers as texts, with their own units.
 stats::Column written_numbers(const char* title) { return {title, stats::Unit::kNumber, stats::Texts{}}; }
 
-// Of anything but a kernel: iterations, busy time and causes of idle time have words of ours; all else has its name from the trace.
+// The name of an item that is not a kernel: iterations, busy time and causes of idle time have translated names; other items have names from the trace.
 std::string name_of(const DiffItem& item) {
   const bool is_ours = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle;
   if (is_ours) return shown_language().translate(item.name);
   return item.name;
 }
 
-// What a row is about, and how it is judged, come before what is known of it besides: a narrow panel shows them without being scrolled.
+// The columns that identify and judge a row come first, so that a narrow panel shows them without scrolling.
 stats::Table table_of(const TraceDiff& diff) {
   stats::Table table({stats::reals("Difference", stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent), stats::texts("Name"),
                       stats::words("Verdict"), stats::reals("A", stats::Unit::kNanoseconds), stats::reals("B", stats::Unit::kNanoseconds), stats::words("Kind"),
@@ -65,7 +66,7 @@ stats::Table table_of(const TraceDiff& diff) {
   return table;
 }
 
-// Metrics have units of their own, so that values are texts.
+// Metrics have different units, so values are texts.
 stats::Table table_of(const std::vector<CounterChange>& changes) {
   stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Kernel"), stats::words("Metric"), stats::words("Verdict"),
                       written_numbers("A"), written_numbers("B"), stats::words("Reason"), written_numbers("Between"), stats::integers("Launches A"),
@@ -95,7 +96,7 @@ std::optional<EventKind> event_kind_of(DiffKind kind) {
   }
 }
 
-// The innermost family of ranges that the products of an item were launched in: "step * > forward: FP32 -> TF32".
+// The innermost family of ranges in which the products of an item were launched: "step * > forward: FP32 -> TF32".
 std::string innermost_range(const std::string& name) {
   const std::string ranges = name.substr(0, name.rfind(": "));
   const std::size_t outer = ranges.rfind(" > ");
@@ -169,21 +170,16 @@ void DiffPanel::showSentence(const QString& sentence) {
   summary_->setText(sentence);
 }
 
-void DiffPanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  compare();
-}
-
 void DiffPanel::forget() {
   job_.cancel();
   search_.cancel();
   is_compared_ = false;
   showSentence({});
-  compare();
+  while_shown_.atOnce();
 }
 
 void DiffPanel::compare() {
-  if (!isVisible() || std::exchange(is_compared_, true)) return;
+  if (std::exchange(is_compared_, true)) return;
   if (!pair_.isOpen())
     return showSentence(tr("Open another trace of the same program beside this one, to see what changed and what of that is more than noise."));
   showSentence(tr("Comparing…"));
@@ -193,6 +189,8 @@ void DiffPanel::compare() {
     Result<TraceDiff> diff = analysis::compare_traces(*first, *second, options);
     std::vector<CounterChange> changes = analysis::compare_counters(std::array{first}, std::array{second}, job.stop());
     if (job.stop().stop_requested()) return;
+    for (const auto& side : {first, second})
+      if (const Result<void> all = check_all_was_read(*side); !all) diff = all.error();
     std::stable_partition(changes.begin(), changes.end(), analysis::is_worth_a_look);
     job.deliver([this, diff = std::move(diff), changes = std::move(changes)] {
       if (!diff) return showSentence(QString::fromStdString(diff.error().text));
@@ -205,7 +203,7 @@ void DiffPanel::compare() {
 void DiffPanel::showDiff(const TraceDiff& diff) {
   QString aligned = shown_text(analysis::alignment_words(diff));
   if (diff.by_iteration()) aligned = tr("%1 Times are of one iteration.").arg(aligned);
-  // Which files A and B are stands above the timeline, and what changed most of all in the first rows.
+  // The files A and B are shown above the timeline, and the largest changes in the first rows.
   QStringList lines = {aligned};
   if (const Message caution = analysis::caution_about(diff); !caution.empty()) lines += shown_text(caution);
   summary_->setText(lines.join(u'\n'));
@@ -225,7 +223,7 @@ void DiffPanel::showCounters(std::vector<CounterChange> changes) {
   if (!changes_.empty() && page < 0) pages_->addTab(counters_, tr("Kernels by their counters"));
 }
 
-// Aligns them, as showItem() does.
+// Aligns the launches, like showItem().
 void DiffPanel::showLaunches(const CounterChange& change, Side selected) {
   const EventRef a = change.first_place.event, b = change.second_place.event;
   if (!pair_.isOpen() || !a.valid() || !b.valid()) return;
@@ -234,7 +232,7 @@ void DiffPanel::showLaunches(const CounterChange& change, Side selected) {
   pair_.alignPlaces({{first.start, first.end()}, {second.start, second.end()}, selected == Side::kFirst ? a : pair_.ofSecond(b)});
 }
 
-// Where only one of the traces has it, that one's is selected.
+// If only one of the traces has the item, that one's event is selected.
 void DiffPanel::showItem(const DiffItem& item, Side selected) {
   if (!pair_.isOpen()) return;
   if (hasNoPlace(item)) return sayNoPlace(item);
@@ -242,7 +240,7 @@ void DiffPanel::showItem(const DiffItem& item, Side selected) {
                  compared = is_by_iteration_ ? Compared::kIterations : Compared::kWholeTraces](const LatestJob::Context& job) {
     const auto find = [&](const Trace& trace, double mean) {
       if (item.kind == DiffKind::kGpuIdle) return longest_idle(trace, item.name, job.stop());
-      // The longest iteration is the one that was disturbed most.
+      // The longest iteration would be the one with the largest disturbance.
       if (item.kind == DiffKind::kDuration) return event_like(trace, filter, compared, std::llround(mean), job.stop());
       return longest_event(trace, filter, compared, job.stop());
     };
@@ -251,10 +249,12 @@ void DiffPanel::showItem(const DiffItem& item, Side selected) {
     job.deliver([this, a, b, selected] {
       if (!a && !b) return emit said(tr("Neither trace has an event by itself that this row is about."));
       const bool is_of_first = a && (selected == Side::kFirst || !b);
+      const Spot& spot = is_of_first ? *a : *b;
       const EventRef event = is_of_first ? a->event : pair_.ofSecond(b->event);
-      if (a && b) return pair_.alignPlaces({a->range, b->range, event});
-      const TimeRange range = is_of_first ? a->range : TimeRange{b->range.begin + pair_.shift(), b->range.end + pair_.shift()};
-      show_place(state_, range, event);
+      const Nanoseconds shift = is_of_first ? 0 : a ? a->range.begin - b->range.begin : pair_.shift();
+      const TimeRange gap = spot.gap.empty() ? spot.gap : TimeRange{spot.gap.begin + shift, spot.gap.end + shift};
+      if (a && b) return pair_.alignPlaces({a->range, b->range, event, gap});
+      show_place(state_, {spot.range.begin + shift, spot.range.end + shift}, event, gap);
     });
   });
 }

@@ -1,7 +1,7 @@
-// What changed from trace A to trace B of a pair, and what of that is more than noise. Choosing a row shows the longest event of its name, the longest
-// idle time of its cause, the longest range that matrix products were launched in, or an iteration of about the mean, in both traces: they begin together
-// then, and that of A is selected, or that of B where it is asked for. What counters said of kernels that both traces measured
-// stands in a table of its own, whose rows show a measured launch of each trace. Nothing is compared while the panel is hidden.
+// What changed from trace A to trace B of a pair, and which changes are more than noise. Choosing a row shows an example in both traces: the longest event of
+// the name, the gap with the longest idle time of the cause, the longest range in which the matrix products were launched, or an iteration of about the mean
+// duration. Both are aligned at their starts, and that of A is selected, or that of B if the user asks for it. Counters of kernels that both traces measured
+// are in a table of their own, whose rows show a measured launch of each trace. Nothing is compared while the panel is hidden.
 #pragma once
 
 #include <functional>
@@ -16,6 +16,7 @@
 #include "analysis/answered_trace.h"
 #include "analysis/trace_pair.h"
 #include "base/jobs/latest_job.h"
+#include "base/jobs/while_shown.h"
 #include "base/state/selection_state.h"
 #include "model/analysis/diff/counter_diff.h"
 #include "model/analysis/diff/trace_diff.h"
@@ -32,18 +33,15 @@ class DiffPanel : public QWidget {
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || search_.isRunning(); }
   [[nodiscard]] ResultTable& table() { return *table_; }
   [[nodiscard]] ResultTable& counters() { return *counters_; }
-  [[nodiscard]] QTabWidget& pages() { return *pages_; }  // of the two tables; one page alone has no tab
+  [[nodiscard]] QTabWidget& pages() { return *pages_; }  // of the two tables; a single page has no tab
   [[nodiscard]] QString summary() const { return summary_->text(); }
 
  signals:
   void compareRequested();                                         // the user wants to choose B
-  void bubblesRequested(lanescope::ui::AnsweredTrace::Choice of);  // a row about idle time was activated: of the run that is idle longer
+  void bubblesRequested(lanescope::ui::AnsweredTrace::Choice of);  // a row about idle time was activated: for the run that is idle longer
   void eventsRequested();                                          // the events of a row were listed
-  void kernelRequested();                                          // a row about a kernel's counters was activated: the launch is selected
-  void said(const QString& sentence);                              // why a row that was chosen leads nowhere
-
- protected:
-  void showEvent(QShowEvent* event) override;
+  void kernelRequested();                                          // a row about counters of a kernel was activated: the launch is selected
+  void said(const QString& sentence);                              // why a chosen row has no place to show
 
  private:
   void forget();
@@ -51,10 +49,10 @@ class DiffPanel : public QWidget {
   void showSentence(const QString& sentence);
   void showDiff(const analysis::TraceDiff& diff);
   void showCounters(std::vector<analysis::CounterChange> changes);
-  enum class Side { kFirst, kSecond };  // of which an event is to be selected
+  enum class Side { kFirst, kSecond };  // the trace whose event is selected
   void offerSides(ResultTable& table, std::function<void(TableRow, Side)> show);
   void showItem(const analysis::DiffItem& item, Side selected);
-  [[nodiscard]] bool hasNoPlace(const analysis::DiffItem& item) const;  // it is a sum over all of the traces
+  [[nodiscard]] bool hasNoPlace(const analysis::DiffItem& item) const;  // the item is a sum over the whole traces
   void sayNoPlace(const analysis::DiffItem& item);
   void listItem(const analysis::DiffItem& item);
   void showLaunches(const analysis::CounterChange& change, Side selected);
@@ -69,11 +67,12 @@ class DiffPanel : public QWidget {
   ResultTable* counters_;
   LatestJob job_;
   LatestJob search_;
-  bool is_compared_ = false;                      // what the pair holds now
-  std::vector<analysis::DiffItem> items_;         // a row each
-  std::vector<analysis::CounterChange> changes_;  // the same
-  std::string iterations_;                        // the family of ranges that traces were aligned by
+  bool is_compared_ = false;                      // the present content of the pair was compared
+  std::vector<analysis::DiffItem> items_;         // one for each row
+  std::vector<analysis::CounterChange> changes_;  // one for each row
+  std::string iterations_;                        // the family of ranges by which the traces were aligned
   bool is_by_iteration_ = false;
+  WhileShown while_shown_{*this, [this] { compare(); }};
 };
 
 }  // namespace lanescope::ui

@@ -1,6 +1,5 @@
 #include "analysis/findings_panel.h"
 
-#include <QElapsedTimer>
 #include <QEvent>
 #include <QHeaderView>
 #include <QScrollBar>
@@ -25,8 +24,8 @@ using analysis::RuleOrigin;
 using analysis::RuleRequest;
 
 constexpr int kFindingColumn = 1;
-constexpr int kFindingsWidth = 750;  // px at first
-constexpr int kAnswerWidth = 500;    // px at first
+constexpr int kFindingsWidth = 750;  // px initially
+constexpr int kAnswerWidth = 500;    // px initially
 
 QString paragraph(const QString& label, const QString& text) {
   if (text.isEmpty()) return {};
@@ -42,7 +41,7 @@ stats::Table table_of(const std::vector<Finding>& findings) {
   return table;
 }
 
-// What makes it the same finding in a later state of the trace: its numbers may be others there.
+// Identifies a finding across states of the trace, in which its numbers may differ.
 std::string name_of(const Finding& finding) {
   std::string name(finding.rule);
   name.append("\n").append(finding.key).append(finding.recurrence == analysis::Recurrence::kOnce ? "\nonce\n" : "\n\n");
@@ -94,23 +93,21 @@ FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
   }
   connect(rule_, &QComboBox::activated, this, [this] {
     arguments_->clear();
-    refresh();
+    while_shown_.atOnce();
   });
-  connect(arguments_, &QLineEdit::editingFinished, this, &FindingsPanel::refresh);
+  connect(arguments_, &QLineEdit::editingFinished, &while_shown_, &WhileShown::atOnce);
   connect(findings_, &ResultTable::rowChosen, this, &FindingsPanel::showFinding);
   connect(findings_, &ResultTable::rowActivated, this, [this](TableRow row) {
     if (found_[row].place.line.empty()) return;
     showFinding(row);
     emit sourceLineRequested(QString::fromStdString(found_[row].place.line));
   });
-  paced_.after(job_);
-  connect(&paced_, &PacedUpdate::due, this, &FindingsPanel::refresh);
+  while_shown_.after(job_);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
-    if (change == TraceChange::kSnapshot) return paced_.request();
+    if (change == TraceChange::kSnapshot) return while_shown_.soon();
     showSentence({});
-    refresh();
+    while_shown_.atOnce();
   });
-  refresh();
 }
 
 void FindingsPanel::layOut() {
@@ -144,22 +141,16 @@ QString FindingsPanel::request() const {
 
 void FindingsPanel::setFiles(const QStringList& paths) {
   files_ = paths;
-  refresh();
+  while_shown_.atOnce();
 }
 
 void FindingsPanel::chooseRule(const QString& name) {
   rule_->setCurrentIndex(std::max(0, rule_->findData(name)));
   arguments_->clear();
-  refresh();
-}
-
-void FindingsPanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  refresh();
+  while_shown_.atOnce();
 }
 
 void FindingsPanel::refresh() {
-  if (!isVisible()) return;
   const Rule* chosen = rule();
   arguments_->setVisible(chosen && !chosen->options.empty());
   if (chosen) {
@@ -195,22 +186,17 @@ void FindingsPanel::apply() {
   asked_ = answered_trace_.subject();
   asked_request_ = request();
   job_.start([this, subject = asked_, requests = *requests](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     Result<std::vector<RuleAnswer>> answers = analysis::apply_rules(*subject.trace, requests, job.stop());
     if (job.stop().stop_requested()) return;
     if (const Result<void> all = check_all_was_read(*subject.trace); !all) answers = all.error();
-    job.deliver([this, subject, answers = std::move(answers), took = clock.elapsed()]() mutable {
-      paced_.tookMilliseconds(took);
-      showAnswers(subject, std::move(answers));
-    });
+    job.deliver([this, subject, answers = std::move(answers)]() mutable { showAnswers(subject, std::move(answers)); });
   });
 }
 
 void FindingsPanel::showAnswers(const AnsweredTrace::Subject& of, Result<std::vector<RuleAnswer>> answers) {
   if (!answers) {
     showSentence(QString::fromStdString(answers.error().text));
-    asked_ = of;  // and will not be answered again
+    asked_ = of;  // not tried again
     return;
   }
   answered_ = of;
@@ -230,13 +216,13 @@ void FindingsPanel::showAnswers(const AnsweredTrace::Subject& of, Result<std::ve
   showTables();
   const Rule* chosen = rule();
   if (!found_.empty())
-    describe(findings_->chosenRow().value_or(0));  // at first what costs most
+    describe(findings_->chosenRow().value_or(0));  // initially the most expensive one
   else
     answer_->setPlainText(chosen ? messages.join(u'\n') + QStringLiteral("\n\n") + shown_text(chosen->description) : nothingFound());
   if (found_.empty() && pages_->count() > 1 && pages_->currentIndex() == 0) pages_->setCurrentIndex(1);
 }
 
-// Of no GPU's work, which most rules are about, that is no praise.
+// Without GPU work, which most rules need, finding nothing is not a good sign.
 QString FindingsPanel::nothingFound() const {
   const RuleAnswer& idle = tables_.front();
   if (idle.summary.empty() && !idle.message.empty())
@@ -245,7 +231,7 @@ QString FindingsPanel::nothingFound() const {
   return idle.summary.empty() ? nothing : shown_text(idle.summary) + u'\n' + nothing;
 }
 
-// One rule's tables; of all rules they would be too many. Those of a later state of the trace take the places of those before.
+// Shows the tables of one rule; those of all rules would be too many. Tables of a later state of the trace replace the previous ones.
 void FindingsPanel::showTables() {
   std::vector<const analysis::NamedTable*> tables;
   if (rule())
@@ -280,7 +266,7 @@ ResultTable* FindingsPanel::newPage(const QString& title) {
   return page;
 }
 
-// The colours are written into what is shown.
+// The text contains colours of the palette.
 void FindingsPanel::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && described_) describe(*described_);

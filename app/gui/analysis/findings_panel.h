@@ -1,7 +1,6 @@
-// What the rules find: what was seen, what it costs, what to do about it, and the tables behind it. Choosing a row shows its place in the
-// timeline.
+// What the rules find: the observation, its cost, the advice, and the tables behind it. Choosing a row shows its place in the timeline.
 //
-// Rules run when asked for: while the panel is in sight, for the whole trace.
+// Rules run on request, while the panel is in sight, for the whole trace.
 #pragma once
 
 #include <memory>
@@ -16,7 +15,7 @@
 
 #include "analysis/answered_trace.h"
 #include "base/jobs/latest_job.h"
-#include "base/jobs/paced_update.h"
+#include "base/jobs/while_shown.h"
 #include "model/analysis/rule.h"
 #include "tables/result_table.h"
 
@@ -28,23 +27,22 @@ class FindingsPanel : public QWidget {
  public:
   explicit FindingsPanel(AnsweredTrace& answered, QWidget* parent = nullptr);
 
-  // What is shown, for the command line: a file, a folder, or several files as one.
+  // The paths that are shown, for the command line: a file, a folder, or several files as one trace.
   void setFiles(const QStringList& paths);
-  // Applies one rule by its name, or all of ours: "".
+  // Applies one rule by its name, or all built-in rules: "".
   void chooseRule(const QString& name);
 
-  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || while_shown_.isPending(); }
   [[nodiscard]] ResultTable& findings() { return *findings_; }
   [[nodiscard]] QString answer() const { return answer_->toPlainText(); }
   [[nodiscard]] QString command() const { return command_->text(); }
-  // The tables behind the answer, by their titles.
+  // The tables behind the answer, named by their titles.
   [[nodiscard]] QTabWidget& pages() { return *pages_; }
 
  signals:
-  void sourceLineRequested(const QString& place);  // of the kernel that was just selected: "file.cu:12 < main.cu:40"
+  void sourceLineRequested(const QString& place);  // a place in the source of the kernel that was just selected: "file.cu:12 < main.cu:40"
 
  protected:
-  void showEvent(QShowEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
@@ -54,9 +52,9 @@ class FindingsPanel : public QWidget {
   void showAnswers(const AnsweredTrace::Subject& of, Result<std::vector<analysis::RuleAnswer>> answers);
   void describe(TableRow row);
   void showFinding(TableRow row);
-  [[nodiscard]] QString nothingFound() const;  // by any rule, and why. Requires: they have answered
+  [[nodiscard]] QString nothingFound() const;  // why no rule found anything. Requires: the rules have answered
   void showTables();
-  void keepPages(int count);  // of pages_: the first ones
+  void keepPages(int count);  // keeps only the first pages of pages_
   [[nodiscard]] ResultTable* newPage(const QString& title);
   void showSentence(const QString& sentence);
   [[nodiscard]] const analysis::Rule* rule() const;
@@ -73,14 +71,14 @@ class FindingsPanel : public QWidget {
   QStringList files_;
 
   LatestJob job_;
-  PacedUpdate paced_;
-  AnsweredTrace::Subject asked_;  // what is looked through, or was last
+  AnsweredTrace::Subject asked_;  // the subject of the running or the last request
   QString asked_request_;
-  AnsweredTrace::Subject answered_;           // what the answers are about, which may be an earlier state of what is asked
-  std::vector<analysis::Finding> found_;      // ranked: a row each
-  std::optional<TableRow> described_;         // of them
-  std::string described_name_;                // which one that is, also of an earlier state
+  AnsweredTrace::Subject answered_;           // the subject of the answers, which may be an earlier state of asked_
+  std::vector<analysis::Finding> found_;      // ranked, one for each row
+  std::optional<TableRow> described_;         // the finding that is described
+  std::string described_name_;                // identifies it, also in other states of the trace
   std::vector<analysis::RuleAnswer> tables_;  // of the rules that were applied
+  WhileShown while_shown_{*this, [this] { refresh(); }};
 };
 
 }  // namespace lanescope::ui

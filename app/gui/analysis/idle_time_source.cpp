@@ -2,14 +2,12 @@
 
 #include <utility>
 
-#include <QElapsedTimer>
-
 #include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::ui {
 namespace {
 
-constexpr Nanoseconds kShortestGap = 10'000;  // as in Bubbles at first: shorter ones lie between any two launches
+constexpr Nanoseconds kShortestGap = 10'000;  // default of the Bubbles panel: shorter gaps occur between any two launches
 
 }  // namespace
 
@@ -23,7 +21,7 @@ IdleTimeSource::IdleTimeSource(SelectionState& state, QObject* parent) : QObject
   connect(&paced_, &PacedUpdate::due, this, &IdleTimeSource::compute);
 }
 
-// To look through a trace of more events than memory is for is left to who asks for it.
+// Traces with more events than fit into memory are searched only on request.
 void IdleTimeSource::compute() {
   paced_.cancel();
   if (!state_.trace() || !has_memory_for_events(*state_.trace())) return job_.cancel();
@@ -34,14 +32,9 @@ void IdleTimeSource::look() {
   const std::shared_ptr<const Trace> trace = state_.trace();
   if (!trace || trace->provenance().outline_only) return job_.cancel();  // an outline has no operations of its own
   job_.start([this, trace](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     auto idle = std::make_shared<const timeline::IdleTime>(trace, kShortestGap, job.stop());
     auto communication = std::make_shared<const timeline::CommunicationTime>(*trace, job.stop());
-    job.deliver([this, idle = std::move(idle), communication = std::move(communication), took = clock.elapsed()] {
-      paced_.tookMilliseconds(took);
-      set(idle, communication);
-    });
+    job.deliver([this, idle = std::move(idle), communication = std::move(communication)] { set(idle, communication); });
   });
 }
 

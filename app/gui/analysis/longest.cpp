@@ -12,9 +12,9 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr std::size_t kEventsBetweenLooks = 1 << 12;  // at the stop token
+constexpr std::size_t kEventsBetweenLooks = 1 << 12;  // between checks of the stop token
 
-// The event of the filter whose worth(duration) is largest, of those of the loop where there are any.
+// The event of the filter with the largest worth(duration), among those of the loop if there are any.
 template <typename Worth>
 std::optional<Spot> best_event(const Trace& trace, const EventFilter& filter, Compared compared, Worth worth, const std::stop_token& stop) {
   const std::vector<EventRef> events = gather_events(trace, EventScope::whole_trace(trace).lanes(), filter, stop);
@@ -38,7 +38,7 @@ std::optional<Spot> best_event(const Trace& trace, const EventFilter& filter, Co
   if (best_of_loop.valid()) best = best_of_loop;
   if (!best.valid()) return std::nullopt;
   const Event event = trace.event(best);
-  return Spot{{event.start, event.end()}, best};
+  return Spot{{event.start, event.end()}, best, {}};
 }
 
 }  // namespace
@@ -67,10 +67,10 @@ std::optional<Spot> longest_idle(const Trace& trace, const std::string& cause, c
           const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : t;
           return loop.recurrence(process, t, enqueued) == analysis::Recurrence::kRecurring;
         };
-        if (cause == kAllIdle && gap.range.length() > longest.range.length() && counts(gap.range.begin)) longest = {gap.range, gap.next};
+        if (cause == kAllIdle && gap.range.length() > longest.range.length() && counts(gap.range.begin)) longest = {gap.range, gap.next, gap.range};
         for (const analysis::IdlePart& part : parts)
           if (analysis::idle_cause_name(part.cause) == cause && part.range.length() > longest.range.length() && counts(part.range.begin))
-            longest = {part.range, gap.next};
+            longest = {part.range, gap.next, gap.range};
       },
       stop);
   return stop.stop_requested() || longest.range.empty() ? std::nullopt : std::optional(longest);

@@ -1,7 +1,6 @@
-// Where a row of a comparison shows best in a trace by itself: the longest event of what was compared, or one that is like all of them, and the longest
-// idle time of a cause.
+// The best example of a row of a comparison in one trace: the longest event of the compared events, or a typical one, and the longest idle time of a cause.
 //
-// Complexity: O(events of the filter) and O(GPU operations). Threads: any. One that is asked to stop ends soon, and finds nothing.
+// Complexity: O(events of the filter) and O(GPU operations). Threads: any. If asked to stop, a search ends soon and finds nothing.
 #pragma once
 
 #include <optional>
@@ -21,16 +20,17 @@ enum class Compared { kWholeTraces, kIterations };
 struct Spot {
   TimeRange range;
   EventRef event;
+  TimeRange gap;  // of idle time: the gap that has the range and that the event ended; empty for others
 };
 
-// Of the loop where that is what was compared, and has such an event: what is paid once was left out.
+// Of the loop, if the loop was compared and has such an event: one-time costs were left out of the comparison.
 [[nodiscard]] std::optional<Spot> longest_event(const Trace& trace, const EventFilter& filter, Compared compared, const std::stop_token& stop);
 
-// The event whose duration is nearest to this one, of the loop as above: of a mean, which hardly any has.
+// The event whose duration is nearest to `duration`, within the loop as above. For a mean, which hardly any event has exactly.
 [[nodiscard]] std::optional<Spot> event_like(const Trace& trace, const EventFilter& filter, Compared compared, Nanoseconds duration,
                                              const std::stop_token& stop);
 
-// Of one cause, by its name; of kAllIdle, of all. Of the loop where there is one, as in longest_event().
+// Of one cause, by its name; kAllIdle stands for all. Of the loop if there is one, as in longest_event().
 [[nodiscard]] std::optional<Spot> longest_idle(const Trace& trace, const std::string& cause, const std::stop_token& stop);
 
 }  // namespace lanescope::ui

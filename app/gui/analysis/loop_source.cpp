@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include <QElapsedTimer>
-
 #include "model/analysis/loop/loop.h"
 #include "model/trace/combining/parts.h"
 #include "model/trace/segments/demanded_segments.h"
@@ -16,30 +14,31 @@
 namespace lanescope::ui {
 namespace {
 
-// What is known of it, in no language: it is named on the GUI thread.
+// Facts about the loop without translated words: it is named on the GUI thread.
 struct KnownLoop {
   TimeRange range;
-  std::string run;     // empty where none are compared
-  std::string family;  // empty: its GPU work alone tells it
+  std::string run;     // empty if no runs are compared
+  std::string family;  // empty: it was found by GPU work alone
   std::size_t iterations = 0;
   std::size_t processes = 0;  // that take part
 };
 
-// By run, A first.
+// By run, A first, and by name: each of several programs that were recorded together has its own loop.
 std::vector<KnownLoop> loops_of(const Trace& trace) {
-  const analysis::LoopTimes times = analysis::loop_times(trace);
+  const std::map<ProcessId, analysis::LoopTime> times = analysis::loop_times(trace);
   std::map<ProcessId, std::string_view> run_of_process;
   for (const Track& track : trace.tracks())
-    if (times.by_process.contains(track.key.process)) run_of_process.emplace(track.key.process, run_of(trace, track));
-  std::map<std::string_view, KnownLoop> by_run;
-  for (const auto& [process, time] : times.by_process) {
+    if (times.contains(track.key.process)) run_of_process.emplace(track.key.process, run_of(trace, track));
+  std::map<std::pair<std::string_view, std::string_view>, KnownLoop> by_name;
+  for (const auto& [process, loop] : times) {
     const std::string_view run = run_of_process[process];
-    KnownLoop& known = by_run.try_emplace(run, KnownLoop{time, std::string(run), times.name, times.iterations, 0}).first->second;
-    known.range = {std::min(known.range.begin, time.begin), std::max(known.range.end, time.end)};
+    KnownLoop& known = by_name.try_emplace({run, loop.name}, KnownLoop{loop.time, std::string(run), loop.name, 0, 0}).first->second;
+    known.range = {std::min(known.range.begin, loop.time.begin), std::max(known.range.end, loop.time.end)};
+    known.iterations += loop.iterations;
     ++known.processes;
   }
   std::vector<KnownLoop> loops;
-  for (auto& [run, known] : by_run) loops.push_back(std::move(known));
+  for (auto& [name, known] : by_name) loops.push_back(std::move(known));
   return loops;
 }
 
@@ -68,7 +67,7 @@ LoopSource::LoopSource(SelectionState& state, QObject* parent) : QObject(parent)
   connect(&paced_, &PacedUpdate::due, this, &LoopSource::compute);
 }
 
-// To look through a trace of more events than memory is for is left to who asks for it.
+// Traces with more events than fit into memory are searched only on request.
 void LoopSource::compute() {
   paced_.cancel();
   if (!state_.trace() || !has_memory_for_events(*state_.trace())) return job_.cancel();
@@ -85,12 +84,9 @@ void LoopSource::look() {
   const std::shared_ptr<const Trace> trace = state_.trace();
   if (!trace || trace->provenance().outline_only) return job_.cancel();  // an outline has no ranges of its own
   job_.start([this, trace](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     std::vector<KnownLoop> loops = loops_of(*trace);
-    if (has_substitutes(*trace)) loops.clear();  // of events that stand for others
-    job.deliver([this, trace, loops = std::move(loops), took = clock.elapsed()] {
-      paced_.tookMilliseconds(took);
+    if (has_substitutes(*trace)) loops.clear();  // unreadable events were replaced by others
+    job.deliver([this, trace, loops = std::move(loops)] {
       loops_.clear();
       for (const KnownLoop& loop : loops) loops_.push_back({loop.range, title_of(loop)});
       of_ = trace;

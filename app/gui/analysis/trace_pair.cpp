@@ -13,7 +13,7 @@ namespace lanescope::ui {
 QString TracePair::Side::name() const { return QFileInfo(path).fileName(); }
 
 EventRef TracePair::Side::behind(EventRef event) const {
-  if (event.valid()) event.lane += static_cast<LaneId>(trace->lanes().size());  // its lanes follow those of this one
+  if (event.valid()) event.lane += static_cast<LaneId>(trace->lanes().size());  // its lanes follow those of this trace
   return event;
 }
 
@@ -97,7 +97,7 @@ void TracePair::combine() {
       emit combined(trace, change);
       if (!place_) return;
       const Place place = *std::exchange(place_, std::nullopt);
-      emit placed({place.first.begin, place.first.begin + std::max(place.first.length(), place.second.length())}, place.event);
+      emit placed({place.first.begin, place.first.begin + std::max(place.first.length(), place.second.length())}, place.event, place.gap);
     });
   });
 }

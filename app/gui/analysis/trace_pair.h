@@ -1,4 +1,4 @@
-// Two traces on one time axis: A, which was open, and B, which was opened beside it and is shifted along time.
+// Two traces on one time axis: A, which was open first, and B, which was opened beside it and is shifted in time.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -19,34 +19,35 @@ class TracePair : public QObject {
   Q_OBJECT
 
  public:
-  // What of both traces coincides.
+  // What coincides in both traces.
   enum class Alignment {
     kStart,  // their first events
     kUtc,    // the time of day
     kPlace,  // an event of each
-    kHand,   // nothing that is known: the user chose the shift
+    kHand,   // the user chose the shift by hand
   };
 
   struct Side {
     std::shared_ptr<const Trace> trace;  // by itself, not combined
     QString path;
     [[nodiscard]] QString name() const;  // of the file
-    // An event of a trace that is combined with this one, behind it, as it stands in both together.
+    // Maps an event of the trace that follows this one in the combined trace to the combined trace.
     [[nodiscard]] EventRef behind(EventRef event) const;
   };
 
-  // What is to be shown once the traces are aligned by it.
+  // What to show when the traces have been aligned by it.
   struct Place {
     TimeRange first;   // in A
-    TimeRange second;  // in B, in times of B by itself
-    EventRef event;    // of the combined trace, to select; may be invalid
+    TimeRange second;  // in B, in B's own times
+    EventRef event;    // of the combined trace, to be selected; may be invalid
+    TimeRange gap{};   // of the axis: a gap that the event ended, to be selected instead; empty: none
   };
 
   explicit TracePair(QObject* parent = nullptr);
 
-  // Aligned by the time of day where the two overlap by it, else by start. Ends with combined().
+  // Aligns the traces by the time of day if they overlap then, else by their starts. Ends with combined().
   void open(Side first, Side second);
-  void close();  // whoever shows the combined trace goes on with first()
+  void close();  // to show first() alone, the caller must show it
   void swap();
   [[nodiscard]] bool isOpen() const { return first_.trace != nullptr; }
   [[nodiscard]] bool isCombining() const { return job_.isRunning(); }
@@ -55,21 +56,22 @@ class TracePair : public QObject {
 
   [[nodiscard]] Alignment alignment() const { return alignment_; }
   [[nodiscard]] Nanoseconds shift() const { return shift_; }  // a time of B plus this is a time of the axis
-  // An event of B as it stands in the combined trace. Requires: isOpen().
+  // Maps an event of B to the combined trace. Requires: isOpen().
   [[nodiscard]] EventRef ofSecond(EventRef event) const { return first_.behind(event); }
   [[nodiscard]] bool knowsUtc() const;
   // Each ends with combined(). Requires: isOpen(); for alignByUtc(), knowsUtc().
   void alignByStart();
   void alignByUtc();
   void setShift(Nanoseconds shift);
-  void alignPlaces(const Place& place);  // the beginnings coincide; then placed()
-  void reset();                          // as it was when B was opened
+  void alignPlaces(const Place& place);  // the starts of both places coincide; then emits placed()
+  void reset();                          // to the alignment when B was opened
 
  signals:
   void sidesChanged();  // opened, closed or swapped
   void alignmentChanged();
   void combined(std::shared_ptr<const lanescope::Trace> trace, lanescope::ui::TraceChange change);
-  void placed(lanescope::TimeRange range, lanescope::EventRef event);  // the range of the axis that holds both places
+  // The range of the axis that holds both places; event and gap as in Place.
+  void placed(lanescope::TimeRange range, lanescope::EventRef event, lanescope::TimeRange gap);
 
  private:
   void alignInitially();
@@ -79,7 +81,7 @@ class TracePair : public QObject {
   Side first_, second_;
   Alignment alignment_ = Alignment::kStart;
   Nanoseconds shift_ = 0;
-  std::optional<Place> place_;  // to show when the traces are combined
+  std::optional<Place> place_;  // to be shown when the traces are combined
   bool is_swapped_ = false;     // since the combined trace that is shown
   LatestJob job_;
 };

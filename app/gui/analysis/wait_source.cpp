@@ -1,12 +1,24 @@
 #include "analysis/wait_source.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+
+#include "analysis/place.h"
+#include "model/trace/domains/python_lock.h"
+#include "timeline/core/navigation.h"
 
 namespace lanescope::ui {
 namespace {
 
 constexpr std::size_t kMostWaits = 24;
+constexpr std::size_t kMostDrawn = 20'000;  // parts of a step's way that are looked through whenever the timeline is painted
+
+// Waits for Python's lock are events that waited.
+bool is_step(const Trace& trace, EventRef event) {
+  const TrackKey& key = trace.track_of(event.lane).key;
+  return key.kind == TrackKind::kNvtxRanges || (key.kind == TrackKind::kNvtxProcessRanges && !is_of_python_lock(trace, key));
+}
 
 }  // namespace
 
@@ -23,36 +35,79 @@ std::vector<EventRef> WaitSource::Chain::events() const {
   return events;
 }
 
+std::vector<EventRef> WaitSource::StepPath::events() const {
+  // Code of one NVTX range between its calls has many parts; arrows to the range's start again and again would run backward.
+  std::map<EventRef, Nanoseconds> longest;
+  for (const analysis::PathPart& part : path.parts) longest[part.event] = std::max(longest[part.event], part.range.length());
+  std::vector<analysis::PathPart> drawn;
+  for (const analysis::PathPart& part : path.parts)
+    if (part.event.valid() && part.event != step && part.range.length() == longest[part.event]) drawn.push_back(part);
+  if (drawn.size() > kMostDrawn) {
+    const auto longer = [](const analysis::PathPart& a, const analysis::PathPart& b) { return a.range.length() > b.range.length(); };
+    std::nth_element(drawn.begin(), drawn.begin() + kMostDrawn, drawn.end(), longer);
+    drawn.resize(kMostDrawn);
+    std::sort(drawn.begin(), drawn.end(), [](const analysis::PathPart& a, const analysis::PathPart& b) { return a.range.begin < b.range.begin; });
+  }
+  std::vector<EventRef> events;
+  for (auto part = drawn.rbegin(); part != drawn.rend(); ++part)
+    if (events.empty() || events.back() != part->event) events.push_back(part->event);
+  return events;
+}
+
 WaitSource::WaitSource(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
   connect(&state, &SelectionState::selectedEventChanged, this, &WaitSource::compute);
-  connect(&state, &SelectionState::traceChanged, this, [this] {
+  grown_.after(job_);
+  connect(&grown_, &PacedUpdate::due, this, &WaitSource::renew);
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kSnapshot) return grown_.request();
+    grown_.cancel();
+    leaveStepPath();
     set(nullptr);
     compute();
   });
+  connect(&state, &SelectionState::selectedRangeChanged, this, &WaitSource::leaveStepPathOfOthers);
+  connect(&state, &SelectionState::selectedGapChanged, this, &WaitSource::leaveStepPathOfOthers);
+  connect(&state, &SelectionState::selectedGapChanged, this, &WaitSource::compute);
+}
+
+EventRef WaitSource::subject() const {
+  const std::optional<timeline::Selection::Gap>& gap = state_.selection().gap();
+  if (state_.trace() && gap && state_.selection().latestTime() == gap->range) return operation_behind(*state_.trace(), gap->range, gap->gpu);
+  return state_.selection().latestTime() ? EventRef{} : state_.selectedEvent();
+}
+
+void WaitSource::renew() {
+  if (!step_path_ || !state_.trace()) return compute();
+  const EventRef step = state_.inTrace(step_path_->step, *step_path_->trace);
+  if (!step.valid()) return step_path_->step.valid() ? leaveStepPath() : findStepPath({}, step_path_->time, Why::kGrown);
+  const Event event = state_.trace()->event(step);
+  findStepPath(step, {event.start, event.end()}, Why::kGrown);
 }
 
 void WaitSource::compute() {
   const std::shared_ptr<const Trace> trace = state_.trace();
-  const EventRef event = state_.selectedEvent();
+  const EventRef event = subject();
   follows_ = false;
+  leaveStepPathOfOthers();
   if (!trace || !event.valid() || trace->provenance().outline_only) {
     job_.cancel();
     return set(nullptr);
   }
-  if (chain_ && chain_->trace == trace) {
-    const std::vector<EventRef> events = chain_->events();
-    if (std::find(events.begin(), events.end(), event) != events.end()) return;
-  }
-  set(nullptr);
+  const bool is_on_chain = isOnChain(event);
+  if (is_on_chain && chain_->trace == trace) return;
+  if (!is_on_chain) set(nullptr);
+  const EventRef of_chain = is_on_chain ? state_.inTrace(chain_->event, *chain_->trace) : EventRef{};
+  const EventRef first = of_chain.valid() ? of_chain : event;
   if (!finder_ || finder_->trace != trace) finder_.reset();
-  job_.start([this, trace, event, finder = finder_](const LatestJob::Context& job) mutable {
+  job_.start([this, trace, first, finder = finder_](const LatestJob::Context& job) mutable {
     if (!finder) finder = std::make_shared<Finder>(trace);
-    const auto collective = finder->waits.collective_wait(event);
-    auto chain = std::make_shared<const Chain>(Chain{trace, event, finder->waits.chain(event, kMostWaits), collective ? collective->waited : 0});
+    const auto collective = finder->waits.collective_wait(first);
+    auto chain = std::make_shared<const Chain>(Chain{trace, first, finder->waits.chain(first, kMostWaits), collective ? collective->waited : 0});
     job.deliver([this, chain, finder] {
       finder_ = finder;
       set(chain);
-      if (std::exchange(follows_, false)) step();
+      if (std::exchange(follows_, false)) return step();
+      if (is_followed_) emit followed(chain->events());
     });
   });
 }
@@ -60,11 +115,66 @@ void WaitSource::compute() {
 void WaitSource::set(std::shared_ptr<const Chain> chain) {
   if (chain == chain_) return;
   chain_ = std::move(chain);
+  if (!chain_) is_followed_ = false;
   emit changed();
-  if (!chain_) emit followed({});
+  if (!chain_ && !step_path_) emit followed({});
+}
+
+// The chain may be of an earlier state of the trace.
+bool WaitSource::isOnChain(EventRef event) const {
+  if (!chain_ || !state_.trace()) return false;
+  const std::vector<EventRef> events = chain_->events();
+  return std::find(events.begin(), events.end(), timeline::find_again(*state_.trace(), event, *chain_->trace)) != events.end();
+}
+
+bool WaitSource::isOnStepPath(EventRef event) const {
+  if (!event.valid() || !step_path_ || !state_.trace()) return false;
+  const EventRef known = timeline::find_again(*state_.trace(), event, *step_path_->trace);
+  if (!known.valid()) return false;
+  const auto is_it = [known](const analysis::PathPart& part) { return part.event == known; };
+  return known == step_path_->step || std::any_of(step_path_->path.parts.begin(), step_path_->path.parts.end(), is_it);
+}
+
+// The path stays while its step, or an event on it, is what was selected last.
+void WaitSource::leaveStepPathOfOthers() {
+  if (!step_path_) return;
+  const std::optional<TimeRange> time = state_.selection().latestTime();
+  const bool is_its_step = time && !step_path_->step.valid() && *time == step_path_->time;
+  if (!is_its_step && (time || !isOnStepPath(state_.selectedEvent()))) leaveStepPath();
+}
+
+void WaitSource::leaveStepPath() {
+  if (!std::exchange(step_path_, nullptr)) return;
+  emit changed();
+  emit followed({});
+}
+
+void WaitSource::findStepPath(EventRef step, TimeRange time, Why why) {
+  set(nullptr);
+  job_.start([this, trace = state_.trace(), step, time, why](const LatestJob::Context& job) {
+    auto found = std::make_shared<StepPath>(StepPath{trace, step, time, {}, {}});
+    found->path = step.valid() ? analysis::critical_path(*trace, step, job.stop()) : analysis::critical_path(*trace, time, job.stop());
+    if (job.stop().stop_requested()) return;
+    found->sums = analysis::path_sums(*trace, found->path);
+    job.deliver([this, found, why] {
+      if (found->path.parts.empty()) leaveStepPath();
+      if (found->path.parts.empty() && why == Why::kAsked) emit ended(tr("No GPU worked in it: there is no way back from its last work."));
+      if (found->path.parts.empty()) return;
+      step_path_ = found;
+      emit changed();
+      emit followed(found->events());
+    });
+  });
 }
 
 void WaitSource::follow() {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const std::optional<TimeRange> time = state_.selection().latestTime();
+  const EventRef event = subject();
+  if (!trace || trace->provenance().outline_only) return;
+  if (time && !event.valid()) return findStepPath({}, *time, Why::kAsked);
+  if (event.valid() && is_step(*trace, event)) return findStepPath(event, {trace->event(event).start, trace->event(event).end()}, Why::kAsked);
+  if (chain_ && chain_->trace != trace) compute();
   if (job_.isRunning())
     follows_ = true;
   else
@@ -74,13 +184,15 @@ void WaitSource::follow() {
 void WaitSource::step() {
   if (!chain_) return;
   const std::vector<EventRef> events = chain_->events();
-  const auto own = std::find(events.begin(), events.end(), state_.selectedEvent());
+  const auto own = std::find(events.begin(), events.end(), subject());
   if (own == events.end()) return;
   if (own + 1 == events.end()) {
     const bool ends_in_code = !chain_->waits.empty() && chain_->waits.back().kind == analysis::WaitKind::kCode;
     return emit ended(ends_in_code ? tr("It waited for code of its own thread: the chain begins there.") : tr("What this waited for was not recorded."));
   }
   const EventRef next = own[1];
+  step_path_ = nullptr;
+  is_followed_ = true;
   emit followed(events);
   state_.reveal(next);
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include <QElapsedTimer>
 #include <QHBoxLayout>
 #include <QSignalBlocker>
 #include <QTimer>
@@ -20,7 +19,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kTypingPauseMs = 150;
-constexpr int kNarrowestInCharacters = 10;  // of a field, in a window that is narrow
+constexpr int kNarrowestInCharacters = 10;  // of a field in a narrow window
 
 struct EventSource {
   std::optional<ThreadId> thread;
@@ -138,7 +137,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();
     showTrace();
-    showFilter();  // what is being typed while a recording goes on stays
+    showFilter();  // not for snapshots, so that text that is being typed during a recording stays
   });
   connect(&paced_, &PacedUpdate::due, this, &EventFilterBar::showTrace);
   connect(&state, &SelectionState::filterChanged, this, &EventFilterBar::showFilter);
@@ -153,13 +152,11 @@ void EventFilterBar::focusText() {
   text_->selectAll();
 }
 
-// While the trace grows, as often as that is looked at.
+// While the trace grows, this is called only as often as paced_ allows.
 void EventFilterBar::showTrace() {
   paced_.cancel();
   if (state_.trace() && shown_trace_.lock() == state_.trace()) return;
   shown_trace_ = state_.trace();
-  QElapsedTimer clock;
-  clock.start();
   OfferedEntries sources_now(1, {tr("All threads and streams"), QVariant()});
   if (const std::shared_ptr<const Trace>& trace = state_.trace()) {
     std::set<StreamName> streams;
@@ -177,7 +174,7 @@ void EventFilterBar::showTrace() {
       return part == nullptr ? label : QString::fromStdString(part->run) + QStringLiteral(" · ") + label;
     };
     for (const StreamName& stream : streams) {
-      QString label = QString::fromStdString(stream_label(*trace, stream.process, stream.context, stream.stream));
+      QString label = shown_text(stream_label(*trace, stream.process, stream.context, stream.stream));
       if (several_processes) label += QStringLiteral(" · ") + QString::fromStdString(process_label(*trace, stream.process));
       sources_now.emplace_back(isolated(of_run(stream.process, label)), QVariant::fromValue(EventSource{std::nullopt, stream}));
     }
@@ -194,7 +191,6 @@ void EventFilterBar::showTrace() {
   offer_entries(*source_, sources_now);
   offer_kinds(*kind_, state_);
   showChoices();
-  paced_.tookMilliseconds(clock.elapsed());
 }
 
 void EventFilterBar::showFilter() {

@@ -22,12 +22,12 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr std::size_t kFirstPage = 500;             // rows: more than a screen has
-constexpr std::size_t kSortedAtOnce = 200'000;      // events whose order comes soon enough without a first page
-constexpr std::size_t kLargestTable = 100'000'000;  // rows: what the pixels of a header's int can address
+constexpr std::size_t kFirstPage = 500;             // rows: more than a screen shows
+constexpr std::size_t kSortedAtOnce = 200'000;      // events that are sorted fast enough without a first page
+constexpr std::size_t kLargestTable = 100'000'000;  // rows: limit of the int pixel positions of a header
 constexpr std::size_t kPage = 2'000;                // rows that are read from a file at once
 
-// The rows of what is sought in an order of a list; -1 for what is not there. O(rows · log events).
+// The rows of the sought events in an order of a list; -1 for missing ones. O(rows · log events).
 std::vector<int> rows_of(const EventTableModel::Sought& sought, const EventList& list, std::span<const EventRef> order, const std::stop_token& stop) {
   std::vector<int> rows(sought.events.size(), -1);
   std::vector<std::pair<EventRef, std::size_t>> wanted;
@@ -117,7 +117,7 @@ void EventTableModel::setState(int row, FoldState state) {
     countRows();
   };
   const int last = row + static_cast<int>(std::min(fold.events.size(), kLargestTable));
-  if (static_cast<std::size_t>(rowCount()) + fold.events.size() >= kLargestTable) {  // what is cut off behind the last row changes, too
+  if (static_cast<std::size_t>(rowCount()) + fold.events.size() >= kLargestTable) {  // the part that is cut off at the end changes, too
     beginResetModel();
     change();
     endResetModel();
@@ -167,19 +167,20 @@ EventRef EventTableModel::storedEvent(std::uint64_t row) const {
 }
 
 std::optional<int> EventTableModel::rowOf(EventRef event) const {
+  if (list_ && !list_->stream && !position_by_start(list_->values.trace(), list_->events, event)) return std::nullopt;
   if (folds_) {
     const Trace& trace = list_->values.trace();
     const EventKind kind = event_kind(trace, event);
     const std::string family = name_family(trace.name(listed_name(trace, event)));
     const auto fold = std::find_if(folds_->begin(), folds_->end(), [&](const EventFold& each) { return each.kind == kind && each.family == family; });
     if (fold == folds_->end()) return std::nullopt;
-    const std::optional<std::size_t> position = position_of(fold->events, event);
+    const std::optional<std::size_t> position = position_in_order(list_->values, fold->events, event, sort_column_, direction_);
     if (!position) return std::nullopt;
     const int first = first_rows_[static_cast<std::size_t>(fold - folds_->begin())];
     const bool is_open = fold->count > 1 && stateOf(*fold) == FoldState::kOpen;
     return is_open ? first + 1 + static_cast<int>(*position) : first;
   }
-  std::optional<std::size_t> position = position_of(*order_, event);
+  std::optional<std::size_t> position = list_ ? position_in_order(list_->values, *order_, event, sort_column_, direction_) : std::nullopt;
   if (!position && stored_)
     if (const auto found = stored_->find(list_->values, event)) position = *found;
   if (!position || *position >= kLargestTable) return std::nullopt;
@@ -202,8 +203,10 @@ int EventTableModel::columnCount(const QModelIndex& parent) const { return paren
 QString EventTableModel::text(EventRef event, EventColumn column) const {
   const EventValues& values = list_->values;
   const ColumnContent content = event_column_content(column);
-  const bool is_state = column == EventColumn::kName && values.trace().track_of(event.lane).key.kind == TrackKind::kThreadStates;
-  if (is_state || column == EventColumn::kKind) return shown_text(std::string_view(values.text(event, column)));  // words of ours
+  const TrackKey& track = values.trace().track_of(event.lane).key;
+  if (column == EventColumn::kStream && is_on_stream(track.kind)) return shown_text(stream_label(values.trace(), track.process, track.context, track.stream));
+  const bool is_state = column == EventColumn::kName && track.kind == TrackKind::kThreadStates;
+  if (is_state || column == EventColumn::kKind) return shown_text(std::string_view(values.text(event, column)));  // words that are translated
   if (content == ColumnContent::kText || content == ColumnContent::kExtent || content == ColumnContent::kNumber || content == ColumnContent::kHundredths)
     return QString::fromStdString(values.text(event, column));
   const std::optional<std::int64_t> number = values.number(event, column);
@@ -214,7 +217,7 @@ QString EventTableModel::text(EventRef event, EventColumn column) const {
   return QString::fromStdString(timeline::format_bytes(static_cast<std::uint64_t>(*number)));
 }
 
-// The tool tip, copies and exports have names whole.
+// Tool tips, copies and exports have whole names.
 QString EventTableModel::shortName(EventRef event) const {
   const Trace& trace = list_->values.trace();
   if (trace.track_of(event.lane).key.kind != TrackKind::kKernels) return text(event, EventColumn::kName);
@@ -255,7 +258,7 @@ QVariant EventTableModel::data(const QModelIndex& index, int role) const {
   return text(shown, *column);
 }
 
-// In place of an event's values, those of all together.
+// The values of a family instead of those of an event.
 QVariant EventTableModel::foldData(const EventFold& fold, const QModelIndex& index, int role) const {
   const QString count = QString::fromStdString(timeline::format_count(fold.count));
   const std::optional<EventColumn> column = eventColumn(index.column());
@@ -293,7 +296,7 @@ QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, i
     const bool is_text = column && event_column_content(*column) == ColumnContent::kText;
     return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   }
-  if (role == Qt::InitialSortOrderRole) {  // what is long or large is looked for more often than what is short
+  if (role == Qt::InitialSortOrderRole) {  // long and large values are wanted more often than short ones
     const ColumnContent content = column ? event_column_content(*column) : ColumnContent::kTime;
     const bool large_first =
         content == ColumnContent::kDuration || content == ColumnContent::kBytes || content == ColumnContent::kThroughput || content == ColumnContent::kExtent;
@@ -334,7 +337,7 @@ void EventTableModel::order(std::shared_ptr<const EventList> list) {
         if (soughtIn(list.get()).events.empty()) show(list, order);
       });
     };
-    if (column == EventColumn::kStart && direction == SortDirection::kAscending) return deliver_order(Order(list, &list->events));  // as the list has them
+    if (column == EventColumn::kStart && direction == SortDirection::kAscending) return deliver_order(Order(list, &list->events));  // the order of the list
     if (list->events.size() > kSortedAtOnce && folding == Folding::kNone)
       deliver_first(first_events(values, list->events, column, direction, kFirstPage, job.stop()));
     if (!job.stop().stop_requested())
@@ -342,7 +345,7 @@ void EventTableModel::order(std::shared_ptr<const EventList> list) {
   });
 }
 
-// The rows of the same list in another order: nothing is sought anew, as the table keeps its place.
+// For the same list in another order, nothing is sought, because the table keeps its place.
 EventTableModel::Sought EventTableModel::soughtIn(const EventList* list) const { return list == list_.get() ? Sought() : sought_(); }
 
 void EventTableModel::arrive(Arrival arrival) {

@@ -10,6 +10,7 @@
 #include <QMenu>
 #include <QMouseEvent>
 #include <QScopedValueRollback>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 #include "events/value_chips.h"
@@ -25,7 +26,7 @@
 namespace lanescope::ui {
 namespace {
 
-// Widths in digits and order of the columns that are shown at first; the others start hidden.
+// Widths in digits and order of the initially visible columns; the others are hidden.
 struct InitialColumn {
   EventColumn column;
   int characters;
@@ -36,8 +37,8 @@ constexpr InitialColumn kInitialColumns[] = {
     {EventColumn::kGrid, 15},      {EventColumn::kBlock, 13}, {EventColumn::kMemory, 18},   {EventColumn::kThroughput, 12}, {EventColumn::kCorrelation, 13},
 };
 
-constexpr int kRunCharacters = 7;  // its title, with the sign of sorting
-constexpr int kCellMargin = 4;     // px in front of a cell's text, about
+constexpr int kRunCharacters = 7;  // of its title with the sort indicator
+constexpr int kCellMargin = 4;     // px in front of the text of a cell, approximately
 
 }  // namespace
 
@@ -52,7 +53,17 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
       nothing_(new QLabel(this)),
       count_(new QLabel(this)),
       fold_(new QToolButton(this)),
-      ordering_(new QLabel(this)) {
+      ordering_(new QLabel(this)),
+      loop_line_(new QLabel(this)) {
+  layOut();
+  arrangeHeader();
+  addActions();
+  connectList();
+  connectTable();
+  showCount();
+}
+
+void EventsPanel::layOut() {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -64,15 +75,13 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   line->addWidget(count_);
   column->addLayout(line);
   column->addWidget(ordering_);
+  column->addWidget(loop_line_);
   column->addWidget(pages_, 1);
-  ordering_->setContentsMargins(8, 2, 8, 2);
-  ordering_->setWordWrap(true);
-  ordering_->hide();
-  connect(ordering_, &QLabel::linkActivated, this, [this](const QString& link) {
-    order_failure_.clear();
-    link == QStringLiteral("stop") ? model_->stopSorting() : model_->sortAgain();
-    showOrdering();
-  });
+  for (QLabel* strip : {ordering_, loop_line_}) {
+    strip->setContentsMargins(8, 2, 8, 2);
+    strip->setWordWrap(true);
+    strip->hide();
+  }
   pages_->addWidget(table_);
   pages_->addWidget(nothing_);
   nothing_->setAlignment(Qt::AlignCenter);
@@ -81,29 +90,27 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   fold_->setText(tr("Families"));
   fold_->setToolTip(tr("Fold names that differ in their counters only into one line with its sums: step 7 and step 8 are step *"));
   fold_->setCheckable(true);
-  connect(filter_, &EventFilterBar::left, this, [this] {
-    pages_->setCurrentWidget(table_);  // what it said was of the filter that has ended
-    table_->setFocus(Qt::ShortcutFocusReason);
-  });
-  connect(fold_, &QToolButton::toggled, this, [this](bool checked) { setFolding(checked ? Folding::kFamilies : Folding::kNone); });
-  connect(nothing_, &QLabel::linkActivated, this, [this](const QString& link) { link == QStringLiteral("same") ? shown_.listAllTheSame() : shown_.listAll(); });
-
   table_->setAccessibleName(tr("Events"));
   table_->setModel(model_);
   apply_table_look(*table_);
   table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   table_->setIconSize({9, 9});
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
+  table_->setMouseTracking(true);
+  table_->viewport()->installEventFilter(this);
+  table_->installEventFilter(this);
+}
 
+void EventsPanel::arrangeHeader() {
   QHeaderView* header = table_->horizontalHeader();
   const int character = table_->fontMetrics().horizontalAdvance(u'0');
-  header->setSortIndicatorShown(true);  // which counts for the widths of titles
+  header->setSortIndicatorShown(true);  // the indicator adds to the width of titles
   for (int i = 0; i < model_->columnCount(); ++i) header->setSectionHidden(i, i != EventTableModel::kNumberColumn);
   header->resizeSection(EventTableModel::kNumberColumn, character * 9);
   for (const auto& [shown_column, characters] : kInitialColumns) {
     header->setSectionHidden(EventTableModel::columnOf(shown_column), false);
     const int section = EventTableModel::columnOf(shown_column);
-    header->resizeSection(section, std::max(character * characters, header->sectionSizeHint(section)));  // the title, with the sign of sorting
+    header->resizeSection(section, std::max(character * characters, header->sectionSizeHint(section)));  // for the title with the sort indicator
   }
   for (int i = 0; i < static_cast<int>(std::size(kInitialColumns)); ++i)
     header->moveSection(header->visualIndex(EventTableModel::columnOf(kInitialColumns[i].column)), i + 1);
@@ -112,32 +119,64 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   header->setContextMenuPolicy(Qt::CustomContextMenu);
   header->setSortIndicator(EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
   table_->setSortingEnabled(true);
-  connect(header, &QHeaderView::sortIndicatorChanged, this, [this] { order_before_.reset(); });
-  connect(header, &QHeaderView::sectionClicked, this, [this] { begins_at_top_ = BeginsAtTop::kYes; });  // once it is sorted so
+  connect(header, &QHeaderView::sortIndicatorChanged, this, [this] {
+    order_before_.reset();
+    look_ = Look::kFurther;
+  });
+  connect(header, &QHeaderView::sectionClicked, this, [this] { begins_at_top_ = BeginsAtTop::kYes; });  // when it has been sorted by the click
+  connect(header, &QHeaderView::customContextMenuRequested, this, &EventsPanel::showHeaderMenu);
+}
 
+void EventsPanel::addActions() {
   auto* copy = new QAction(tr("Copy as TSV"), this);
   copy->setShortcut(QKeySequence::Copy);
   copy->setShortcutContext(Qt::WidgetWithChildrenShortcut);
   connect(copy, &QAction::triggered, this, &EventsPanel::copySelection);
   table_->addAction(copy);
 
-  auto* zoom = new QAction(this);  // what a double click does
+  auto* zoom = new QAction(this);  // same as a double-click
   zoom->setShortcuts({QKeySequence(Qt::Key_Return), QKeySequence(Qt::Key_Enter)});
   zoom->setShortcutContext(Qt::WidgetShortcut);
   connect(zoom, &QAction::triggered, this, [this] { activate(table_->currentIndex()); });
   table_->addAction(zoom);
+}
 
-  connect(&state, &SelectionState::traceChanged, this, &EventsPanel::showRunColumn);
-  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) returnToOrder();
+// What is listed, in which order, and what is said about that.
+void EventsPanel::connectList() {
+  connect(filter_, &EventFilterBar::left, this, [this] {
+    pages_->setCurrentWidget(table_);  // a message instead of it would be about the filter that was cleared
+    table_->setFocus(Qt::ShortcutFocusReason);
   });
-  shown.waitFor(model_->sorting());
-  connect(&shown, &ShownEvents::changed, this, [this, &shown](TraceChange change) {
+  connect(fold_, &QToolButton::toggled, this, [this](bool checked) { setFolding(checked ? Folding::kFamilies : Folding::kNone); });
+  connect(nothing_, &QLabel::linkActivated, this, [this](const QString& link) { link == QStringLiteral("same") ? shown_.listAllTheSame() : shown_.listAll(); });
+  connect(ordering_, &QLabel::linkActivated, this, [this](const QString& link) {
+    order_failure_.clear();
+    link == QStringLiteral("stop") ? model_->stopSorting() : model_->sortAgain();
+    showOrdering();
+  });
+  connect(loop_line_, &QLabel::linkActivated, this, [this](const QString& link) {
+    look_ = Look::kFurther;
+    link == QStringLiteral("first") ? table_->scrollToTop() : scrollToLoop();
+  });
+  connect(&state_, &SelectionState::traceChanged, this, &EventsPanel::showRunColumn);
+  connect(&state_, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change != TraceChange::kOther) return;
+    returnToOrder();
+    look_ = Look::kFirst;
+    loop_begin_.reset();
+  });
+  for (const auto changed : {&SelectionState::filterChanged, &SelectionState::shownRowChanged, &SelectionState::timeBindingChanged})
+    connect(&state_, changed, this, [this] { look_ = Look::kFurther; });
+  connect(&state_, &SelectionState::boundRangeChanged, this, [this] {
+    if (state_.boundRange()) look_ = Look::kFurther;
+  });
+  shown_.waitFor(model_->sorting());
+  connect(&shown_, &ShownEvents::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) begins_at_top_ = BeginsAtTop::kYes;
     order_failure_.clear();
     ordered_ = 0;
-    model_->setEvents(shown.list());
-    if (!shown.list()) showCount();
+    model_->setEvents(shown_.list());
+    if (!shown_.list()) showCount();
     showOrdering();
   });
   connect(model_, &EventTableModel::progressed, this, [this](double share) {
@@ -158,16 +197,23 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
     if (!keepsFamily()) followSelection(ScrollTo::kNothing);
     if (begins_at_top_ == BeginsAtTop::kYes) table_->scrollToTop();
     if (model_->isWhole()) begins_at_top_ = BeginsAtTop::kNo;
+    showLoop();
   });
-  connect(&state, &SelectionState::selectedEventChanged, this, [this] { followSelection(ScrollTo::kSelected); });
+}
+
+// The current row is the selection of all views, and the row under the cursor is what they mark.
+void EventsPanel::connectTable() {
+  connect(&state_, &SelectionState::selectedEventChanged, this, [this] { followSelection(ScrollTo::kSelected); });
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
     const EventRef event = model_->event(current.row());
     const EventFold* fold = model_->foldAt(current.row());
     if (current.isValid()) current_family_ = fold ? std::optional(std::pair(fold->kind, fold->family)) : std::nullopt;
     if (!current.isValid() || !event.valid()) return;
+    look_ = Look::kFurther;
     const QScopedValueRollback choosing(is_choosing_, true);
     state_.setSelectedEvent(inTrace(event));
   });
+  connect(table_->verticalScrollBar(), &QAbstractSlider::actionTriggered, this, [this] { look_ = Look::kFurther; });  // by the user
   connect(table_, &QTableView::doubleClicked, this, &EventsPanel::activate);
   connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
     const EventFold* fold = model_->foldAt(index.row());
@@ -176,20 +222,48 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
         EventTableModel::eventColumn(index.column()) == EventColumn::kName && at >= 0 && at < 2 * table_->fontMetrics().averageCharWidth() + kCellMargin;
     if (is_on_sign && fold != nullptr && EventTableModel::canOpen(*fold)) activate(index);
   });
-  table_->setMouseTracking(true);
-  table_->viewport()->installEventFilter(this);
-  table_->installEventFilter(this);
   connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) { state_.setHoveredEvent(inTrace(model_->event(index.row()))); });
-  connect(&state, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
+  connect(&state_, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
     model_->setHovered(inList(event));
     table_->viewport()->update();
   });
   connect(table_, &QTableView::customContextMenuRequested, this, &EventsPanel::showRowMenu);
-  connect(header, &QHeaderView::customContextMenuRequested, this, &EventsPanel::showHeaderMenu);
-  showCount();
 }
 
-// When the table is sorted by gap, the view shows the gap in front of the event, too.
+void EventsPanel::setLoopBegin(std::optional<Nanoseconds> time) {
+  loop_begin_ = time;
+  showLoop();
+}
+
+// The row of the first event of the loop; nothing if there is no loop, it begins with the list, or the list is in another order.
+std::optional<int> EventsPanel::rowOfLoop() const {
+  const QHeaderView* header = table_->horizontalHeader();
+  const bool is_by_start =
+      header->sortIndicatorSection() == EventTableModel::columnOf(EventColumn::kStart) && header->sortIndicatorOrder() == Qt::AscendingOrder;
+  if (!loop_begin_ || !is_by_start || model_->folding() != Folding::kNone || model_->isStored() || !model_->events() || !model_->isWhole()) return std::nullopt;
+  const Trace& trace = model_->events()->values.trace();
+  const std::vector<EventRef>& events = model_->events()->events;
+  const auto first =
+      std::partition_point(events.begin(), events.end(), [&](EventRef event) { return trace.lane(event.lane).start(event.index) < *loop_begin_; });
+  if (first == events.begin() || first == events.end()) return std::nullopt;
+  return static_cast<int>(first - events.begin());
+}
+
+void EventsPanel::scrollToLoop() {
+  if (const std::optional<int> row = rowOfLoop()) table_->scrollTo(model_->index(*row, EventTableModel::kNumberColumn), QAbstractItemView::PositionAtTop);
+}
+
+// The events of a recording begin with calls that set everything up. Its list is first seen where the loop begins, as the timeline is, and says so.
+void EventsPanel::showLoop() {
+  const std::optional<int> row = rowOfLoop();
+  loop_line_->setVisible(row.has_value());
+  if (!row) return;
+  loop_line_->setText(tr("%1 before the loop: <a href='first'>first of all events</a> · <a href='loop'>first of the loop</a>")
+                          .arg(shown_text(timeline::format_counted(static_cast<std::uint64_t>(*row), "event"))));
+  if (look_ == Look::kFirst && !state_.selectedEvent().valid()) scrollToLoop();
+}
+
+// If the table is sorted by gap, the view includes the gap in front of the event.
 void EventsPanel::zoomTo(EventRef listed) {
   const EventValues& values = model_->events()->values;
   const std::optional<std::int64_t> gap = values.number(listed, EventColumn::kGapBefore);
@@ -200,7 +274,7 @@ void EventsPanel::zoomTo(EventRef listed) {
   state_.activate(inTrace(listed), TimeRange{shown.start - *gap - room, shown.end() + room});
 }
 
-// The list is of an earlier state of the trace while a recording grows.
+// While a recording grows, the list belongs to an earlier state of the trace.
 EventRef EventsPanel::inTrace(EventRef listed) const { return model_->events() ? state_.inTrace(listed, model_->events()->values.trace()) : EventRef{}; }
 
 EventRef EventsPanel::inList(EventRef event) const {
@@ -238,13 +312,13 @@ void EventsPanel::restoreHeaderState(const QByteArray& state, int columns) {
   QHeaderView* header = table_->horizontalHeader();
   if (!header->restoreState(state)) return;
   const int run = EventTableModel::columnOf(EventColumn::kRun);
-  if (columns <= run) placeRunColumn();  // it was kept when there was no such column, which stands last now
+  if (columns <= run) placeRunColumn();  // the state is from a version without this column, which is last now
   header->setSectionHidden(run, !compares_runs_);
   leaveRunColumn();
   model_->sort(header->sortIndicatorSection(), header->sortIndicatorOrder());
 }
 
-// In front of the names: what lies behind them may be out of sight.
+// Places the column in front of the names, because columns behind them may be out of sight.
 void EventsPanel::placeRunColumn() {
   QHeaderView* header = table_->horizontalHeader();
   const int run = EventTableModel::columnOf(EventColumn::kRun);
@@ -252,7 +326,7 @@ void EventsPanel::placeRunColumn() {
   header->resizeSection(run, table_->fontMetrics().horizontalAdvance(u'0') * kRunCharacters);
 }
 
-// Of one run alone it says nothing. Who hides it while two are compared has it hidden until others are.
+// The column is useless for a single run. If the user hides it while two runs are compared, it stays hidden until others are.
 void EventsPanel::showRunColumn() {
   const bool compares = state_.trace() && compares_runs(*state_.trace());
   if (std::exchange(compares_runs_, compares) == compares) return;
@@ -265,7 +339,7 @@ void EventsPanel::leaveRunColumn() {
     table_->sortByColumn(EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
 }
 
-// Of the lines of the place, in their order.
+// The events of the lines of the place, in their order.
 EventTableModel::Sought EventsPanel::eventsOfPlace() const {
   if (begins_at_top_ == BeginsAtTop::kYes || !model_->events()) return {};
   EventTableModel::Sought sought{model_->events(), {}};
@@ -300,7 +374,7 @@ bool EventsPanel::keepsFamily() {
 }
 
 void EventsPanel::followSelection(ScrollTo scroll) {
-  if (is_choosing_) return;  // the table is about to select what was clicked, perhaps beside what is selected
+  if (is_choosing_) return;  // the table is about to select what was clicked, possibly in addition to the selection
   const EventRef event = inList(state_.selectedEvent());
   QItemSelectionModel* selection = table_->selectionModel();
   if (event.valid() && selection->currentIndex().isValid() && model_->event(selection->currentIndex().row()) == event) {
@@ -349,14 +423,14 @@ void EventsPanel::listFamily(EventKind kind, const std::string& family) {
   filterTo(kind, family);
 }
 
-// The family's line is the current one then: of lines that go, the table would choose another event.
+// Makes the line of the family current first: if the current line disappeared, the table would choose another event.
 void EventsPanel::setFoldState(int row, FoldState state) {
   table_->selectionModel()->setCurrentIndex(model_->index(row, std::max(0, table_->currentIndex().column())),
                                             QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
   model_->setState(row, state);
 }
 
-// As in a tree: right opens, left closes, or leads from an event to its family.
+// As in a tree: Right opens; Left closes, or moves from an event to its family.
 bool EventsPanel::foldByKey(int key) {
   const int row = table_->currentIndex().row();
   const EventFold* fold = model_->foldAt(row);
@@ -412,7 +486,7 @@ void EventsPanel::showCount() {
   pages_->setCurrentWidget(nothing_->text().isEmpty() ? static_cast<QWidget*>(table_) : nothing_);
 }
 
-// Empty where events are listed, or are being looked for.
+// Empty if events are listed or are being gathered.
 QString EventsPanel::whyNothing() const {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) return tr("Open a trace to list its events.");
@@ -450,7 +524,7 @@ void EventsPanel::showHeaderMenu(const QPoint& position) {
 
 void EventsPanel::showFoldMenu(int row, const QPoint& position) {
   const EventFold& fold = *model_->foldAt(row);
-  const QPersistentModelIndex line = model_->index(row, 0);  // another list may come while the menu is open
+  const QPersistentModelIndex line = model_->index(row, 0);  // the list may be replaced while the menu is open
   const bool is_open = model_->stateOf(fold) == FoldState::kOpen;
   QMenu menu;
   if (EventTableModel::canOpen(fold)) {
@@ -471,7 +545,7 @@ void EventsPanel::showRowMenu(const QPoint& position) {
   if (const int row = table_->indexAt(position).row(); model_->foldAt(row)) return showFoldMenu(row, position);
   const EventRef event = model_->event(table_->indexAt(position).row());
   if (!event.valid()) return;
-  const std::shared_ptr<const EventList> list = model_->events();  // another one may be listed while the menu is open
+  const std::shared_ptr<const EventList> list = model_->events();  // another list may be shown while the menu is open
   const Trace& trace = list->values.trace();
   QMenu menu;
   menu.addAction(tr("Zoom to event"), this, [this, event, list] {
@@ -482,7 +556,7 @@ void EventsPanel::showRowMenu(const QPoint& position) {
     keep_name(filter, event_kind(trace, event), trace.name(listed_name(trace, event)));
     state_.setFilter(filter);
   });
-  if (const std::optional<EventRef> launch = trace.launch_of(event); launch && *launch != event)  // a call is its own
+  if (const std::optional<EventRef> launch = trace.launch_of(event); launch && *launch != event)  // launch_of() returns a call itself
     menu.addAction(tr("Go to the launching call"), this, [this, launch, &trace] { state_.reveal(state_.inTrace(*launch, trace)); });
   menu.addSeparator();
   menu.addAction(tr("Copy as TSV"), QKeySequence::Copy, this, &EventsPanel::copySelection);
@@ -512,12 +586,12 @@ EventsPanel::Chosen EventsPanel::selectedEvents() const {
   int next = 0;
   for (const auto& [top, bottom] : spans) {
     for (int row = std::max(top, next); row <= bottom; ++row) {
-      if (chosen.count >= kLargestCopy && model_->folding() == Folding::kNone) {  // each row is an event
+      if (chosen.count >= kLargestCopy && model_->folding() == Folding::kNone) {  // every row is an event
         chosen.count += static_cast<std::size_t>(bottom - row + 1);
         break;
       }
       if (const EventRef event = model_->event(row); event.valid()) choose(event);
-      // A closed family is copied with its events; those of an open one have lines of their own.
+      // A closed family is copied with its events; the events of an open one have lines of their own.
       const EventFold* fold = model_->foldAt(row);
       if (fold != nullptr && EventTableModel::canOpen(*fold) && model_->stateOf(*fold) == FoldState::kClosed)
         std::for_each(fold->events.begin(), fold->events.end(), choose);

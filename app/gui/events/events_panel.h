@@ -1,4 +1,4 @@
-// The events view: the filter line, the table, and what can be done with rows.
+// The events view: the filter line, the table, and the commands for rows.
 #pragma once
 
 #include <span>
@@ -27,52 +27,63 @@ class EventsPanel : public QWidget {
  public:
   EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* parent = nullptr);
 
-  // Until its user chooses another order, or another trace is shown: then the order before is there again.
+  // Until the user chooses another order or another trace is shown, which restores the previous order.
   void sortBy(EventColumn column, SortDirection direction);
   void setFolding(Folding folding);
+  // Where the loop of the trace begins; nothing: it has none, or it is not known (yet). A list by start that nobody has looked through is scrolled there, and
+  // a line above it leads to the first of all events.
+  void setLoopBegin(std::optional<Nanoseconds> time);
   void focusFilter() { filter_->focusText(); }
   [[nodiscard]] bool isSorting() const { return model_->isSorting(); }
 
-  // The order, widths and choice of columns, as QHeaderView stores them.
+  // The order, widths and visibility of columns, as QHeaderView stores them.
   [[nodiscard]] QByteArray headerState() const;
   [[nodiscard]] int columnCount() const;
-  void restoreHeaderState(const QByteArray& state, int columns);  // that the list had when it was kept
+  void restoreHeaderState(const QByteArray& state, int columns);  // `columns`: their number when the state was stored
 
-  // The selected rows, with a line of headers, as text to paste into a spreadsheet; nothing where none is selected. The text is made on
-  // another thread and then in the clipboard. Of more than kLargestCopy events, it has the first ones, and copied() says so.
+  // Copies the selected rows with a line of headers as text that a spreadsheet can paste; does nothing if no row is selected. The text is made on another
+  // thread. If more than kLargestCopy events are selected, only the first ones are copied, and copied() says so.
   void copySelection();
-  static constexpr std::size_t kLargestCopy = 1'000'000;  // what a clipboard takes without harm
+  static constexpr std::size_t kLargestCopy = 1'000'000;  // the clipboard takes this size without problems
   [[nodiscard]] bool isCopying() const { return copying_.isRunning(); }
-  // What writes the events that are shown now, in their order and with their columns, as CSV. Requires: whyNoExport() is empty.
+  // Returns a function that writes the events that are shown now, in their order and with their columns, as CSV. Requires: whyNoExport() is empty.
   [[nodiscard]] Exports::Write csvWriter() const;
-  // Why that is not possible now, in one sentence; empty where it is.
+  // Why an export is not possible now, in one sentence; empty if it is possible.
   [[nodiscard]] QString whyNoExport() const;
 
  signals:
   void exportRequested();
-  void copied(const QString& sentence);  // what is in the clipboard now, where that is not all that was selected
+  void copied(const QString& sentence);  // what is in the clipboard now, if that is not the whole selection
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void layOut();
+  void arrangeHeader();
+  void addActions();
+  void connectList();
+  void connectTable();
+  [[nodiscard]] std::optional<int> rowOfLoop() const;
+  void scrollToLoop();
+  void showLoop();
   void activate(const QModelIndex& index);  // zooms to an event; opens or closes a family, or lists it
   void setFoldState(int row, FoldState state);
-  [[nodiscard]] bool foldByKey(int key);  // whether the key opened, closed or left a family
+  [[nodiscard]] bool foldByKey(int key);  // true if the key opened, closed or left a family
   void filterTo(EventKind kind, const std::string& family);
-  void listFamily(EventKind kind, const std::string& family);  // its events alone
+  void listFamily(EventKind kind, const std::string& family);  // only its events
   void zoomTo(EventRef listed);
-  [[nodiscard]] EventRef inTrace(EventRef listed) const;  // as it stands in the trace that is shown
-  [[nodiscard]] EventRef inList(EventRef event) const;    // the other way
+  [[nodiscard]] EventRef inTrace(EventRef listed) const;  // maps it to the trace that is shown
+  [[nodiscard]] EventRef inList(EventRef event) const;    // the reverse
   void followSelection(ScrollTo scroll);
   [[nodiscard]] EventTableModel::Sought eventsOfPlace() const;
   void placeRunColumn();
   void showRunColumn();   // while runs are compared
-  void leaveRunColumn();  // another order, once they are not
+  void leaveRunColumn();  // sorts by another column when runs are no longer compared
   void returnToOrder();
   void keepPlace();
   void returnToPlace();
-  [[nodiscard]] bool keepsFamily();  // makes its line the current one again, in another list or order
+  [[nodiscard]] bool keepsFamily();  // makes the row of current_family_ current again in another list or order
   void showCount();
   void showOrdering();
   [[nodiscard]] QString whyNothing() const;
@@ -81,8 +92,8 @@ class EventsPanel : public QWidget {
   void showFoldMenu(int row, const QPoint& position);
   [[nodiscard]] std::vector<EventColumn> shownColumns() const;
   struct Chosen {
-    std::vector<EventRef> events;  // kLargestCopy at most
-    std::size_t count = 0;         // of all that are selected
+    std::vector<EventRef> events;  // at most kLargestCopy
+    std::size_t count = 0;         // of all selected events
   };
   [[nodiscard]] Chosen selectedEvents() const;
 
@@ -92,24 +103,27 @@ class EventsPanel : public QWidget {
   EventFilterBar* filter_;
   QStackedWidget* pages_;
   QTableView* table_;
-  QLabel* nothing_;  // why nothing is listed, in place of the table
+  QLabel* nothing_;  // why nothing is listed, instead of the table
   QLabel* count_;
   QToolButton* fold_;
-  QPoint pressed_at_;                                                // of the table's viewport
-  std::optional<std::pair<EventKind, std::string>> current_family_;  // whose line is the current one
-  QLabel* ordering_;    // of more events than are held: how far their order or families are, and what these can't do
-  double ordered_ = 0;  // share of it
+  QPoint pressed_at_;                                                // in the viewport of the table
+  std::optional<std::pair<EventKind, std::string>> current_family_;  // the family of the current row, if there is one
+  QLabel* ordering_;    // if there are more events than are held in memory: the progress of ordering or folding, and what is not possible meanwhile
+  double ordered_ = 0;  // finished share
+  QLabel* loop_line_;   // how many events are listed in front of the loop, with links to both
+  std::optional<Nanoseconds> loop_begin_;
+  enum class Look { kFirst, kFurther } look_ = Look::kFurther;  // kFirst: the user has done nothing with the list of this trace
   QString order_failure_;
   enum class BeginsAtTop { kNo, kYes };
-  BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // what is listed next
-  std::optional<TablePlace> left_;                 // where its user was in the list that is being replaced
+  BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // for the next list
+  std::optional<TablePlace> left_;                 // the place of the user in the list that is being replaced
   struct Order {
     int section = 0;
     Qt::SortOrder direction = Qt::AscendingOrder;
   };
-  std::optional<Order> order_before_;  // sortBy()
-  bool compares_runs_ = false;         // so that events say of which they are
-  bool is_choosing_ = false;           // while the table tells others of its current line
+  std::optional<Order> order_before_;  // before sortBy()
+  bool compares_runs_ = false;         // then a column shows the run of each event
+  bool is_choosing_ = false;           // while the table reports its current row to others
   LatestJob copying_;
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include <QElapsedTimer>
-
 #include "events/value_chips.h"
 #include "model/events/event_query.h"
 #include "model/trace/segments/demanded_segments.h"
@@ -13,7 +11,7 @@
 namespace lanescope::ui {
 namespace {
 
-// A row that shows a part of a lane, one kernel name for example, takes only that part's events.
+// True if all sources are whole lanes; a row that shows a part of a lane, for example one kernel name, lists only events of that part.
 bool is_whole(const std::vector<timeline::LaneSource>& sources) {
   return std::all_of(sources.begin(), sources.end(), [](const timeline::LaneSource& source) { return source.whole(); });
 }
@@ -23,16 +21,22 @@ bool is_of(const Trace& trace, const std::vector<timeline::LaneSource>& sources,
                      [&](const timeline::LaneSource& source) { return source.lane == ref.lane && source.matches(trace, event); });
 }
 
-// Samples and thread states are many, and seldom what a list of all events is looked at for: they are in it where their kind is asked for.
+// Samples and thread states are numerous and rarely wanted in a list of all events: they are listed only if their kind is chosen.
 bool is_listed_on_request(TrackKind kind) {
   return kind == TrackKind::kThreadStates || kind == TrackKind::kProcessors || kind == TrackKind::kCpuSamples || kind == TrackKind::kBacktraces;
 }
 
+EventScope lanes_of(const Trace& trace, bool (*is_wanted)(TrackKind)) {
+  std::vector<LaneId> lanes;
+  for (LaneId lane = 0; lane < trace.lanes().size(); ++lane)
+    if (is_wanted(trace.track_of(lane).key.kind)) lanes.push_back(lane);
+  return EventScope::lanes_of_trace(std::move(lanes));
+}
+
 EventScope scope_of(const Trace& trace, const std::optional<ShownRow>& row, std::optional<EventKind> kind) {
-  if (!row) {
-    const bool on_request = kind == EventKind::kThreadState || kind == EventKind::kCpuSample || kind == EventKind::kBacktrace;
-    return on_request ? EventScope::whole_trace(trace) : listed_scope(trace);
-  }
+  const bool on_request = kind == EventKind::kThreadState || kind == EventKind::kCpuSample || kind == EventKind::kBacktrace;
+  if (!row && !on_request) return listed_scope(trace);
+  if (!row) return lanes_of(trace, [](TrackKind of) { return of != TrackKind::kProcessors; });  // what ran there are states of threads once more
   std::vector<LaneId> lanes;
   for (const timeline::LaneSource& source : row->sources)
     if (source.lane < trace.lanes().size()) lanes.push_back(source.lane);
@@ -42,10 +46,7 @@ EventScope scope_of(const Trace& trace, const std::optional<ShownRow>& row, std:
 }  // namespace
 
 EventScope listed_scope(const Trace& trace) {
-  std::vector<LaneId> lanes;
-  for (LaneId lane = 0; lane < trace.lanes().size(); ++lane)
-    if (!is_listed_on_request(trace.track_of(lane).key.kind)) lanes.push_back(lane);
-  return EventScope::lanes_of_trace(std::move(lanes));
+  return lanes_of(trace, [](TrackKind kind) { return !is_listed_on_request(kind); });
 }
 
 std::size_t most_listed(const Trace& trace) {
@@ -132,11 +133,9 @@ void ShownEvents::gather(TraceChange change) {
   }
   EventFilter filter = state_.filter();
   filter.window = state_.boundRange();
-  // In front of a part that was saved are calls that launched its work: they are of no time that the window shows.
+  // In front of a saved part are calls that launched its work; they lie outside of the time that the window shows.
   if (const std::optional<SavedPart>& part = trace->provenance().part; part && !filter.window) filter.window = part->time;
   job_.start([this, trace, row = state_.shownRow(), filter, change, however_many = however_many_](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     const std::size_t most = most_listed(*trace);
     EventList found{EventValues(trace, scope_of(*trace, row, filter.kind)), {}, {}};
     found.events = gather_by_start(*trace, found.values.scope().lanes(), filter, job.stop(), most);
@@ -160,9 +159,8 @@ void ShownEvents::gather(TraceChange change) {
     }
     if (job.stop().stop_requested()) return;
     auto list = std::make_shared<const EventList>(std::move(found));
-    job.deliver([this, list = std::move(list), change, took = clock.elapsed()] {
+    job.deliver([this, list = std::move(list), change] {
       list_ = list;
-      for (PacedUpdate* update : {&moved_, &grown_}) update->tookMilliseconds(took);
       emit changed(change);
     });
   });

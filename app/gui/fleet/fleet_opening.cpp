@@ -17,10 +17,10 @@ FleetOpening::FleetOpening(SessionController& session, SelectionState& state, QO
 void FleetOpening::open(std::vector<FleetPlace> places) {
   waiting_ = std::move(places);
   const QStringList all = files();
-  session_.wish({WishKind::kOpen, all.first(), all.size() > 2 ? all.mid(1) : QStringList()});
+  emit wished({WishKind::kOpen, all.first(), all.size() > 2 ? all.mid(1) : QStringList()});
 }
 
-// Ranks of one recording are there together.
+// Ranks of the same recording are opened together.
 QStringList FleetOpening::files() const {
   QStringList all;
   for (const FleetPlace& place : waiting_) all += place.file;
@@ -28,11 +28,11 @@ QStringList FleetOpening::files() const {
   return all;
 }
 
-// The second one is wished for once the first is there: where a recording runs, the user is asked once what becomes of it.
+// The second file is requested when the first is open: if a recording is running, the user is asked only once what becomes of it.
 void FleetOpening::showOpened(const QString& path) {
   if (waiting_.empty()) return;
   if (path != waiting_.front().file) return waiting_.clear();
-  if (const QStringList all = files(); all.size() == 2) return session_.wish({WishKind::kOpenBeside, all[1]});
+  if (const QStringList all = files(); all.size() == 2) return emit wished({WishKind::kOpenBeside, all[1]});
   TimeRange time = std::exchange(waiting_, {}).front().at.time;
   const std::string name = QFileInfo(path).fileName().toStdString();
   for (const TracePart& part : state_.trace()->parts())
@@ -45,7 +45,7 @@ void FleetOpening::alignOpened(const QString& path) {
   std::erase_if(places, [&](const FleetPlace& each) { return &each != &places.front() && each.file == places.front().file; });
   TracePair& pair = session_.pair();
   if (places.size() < 2 || pair.first().path != places[0].file || path != places[1].file) return;
-  // Times are equal where they are once both are shifted onto the fleet's axis.
+  // Times correspond if they are equal after both are shifted to the fleet's axis.
   const TimeRange first = places[0].at.time;
   const Nanoseconds begin = first.begin + places[0].at.shift - places[1].at.shift;
   pair.alignPlaces({first, {begin, begin + first.length()}, {}});

@@ -1,5 +1,5 @@
-// Opens the recordings of ranks at a step: two beside each other on one time axis, set to each other as the fleet's clocks are; more as one trace,
-// whose clocks are set as ever.
+// Opens the recordings of ranks at a step: two beside each other on one time axis, aligned by the clocks of the fleet; more as one trace, whose clocks are
+// aligned as usual.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -17,20 +17,23 @@ class FleetOpening : public QObject {
   Q_OBJECT
 
  public:
-  // Both must outlive it.
+  // Both must outlive this object.
   FleetOpening(SessionController& session, SelectionState& state, QObject* parent = nullptr);
 
-  // Shows the step once all is there; what another file takes the place of meanwhile is not shown. Requires: at least one place.
+  // Shows the step when all files are open, unless another file was opened meanwhile. Requires: at least one place.
   void open(std::vector<FleetPlace> places);
+
+ signals:
+  void wished(const lanescope::ui::Wish& wish);  // a file should be opened, unless the user keeps what is shown
 
  private:
   void showOpened(const QString& path);
   void alignOpened(const QString& path);
-  [[nodiscard]] QStringList files() const;  // of what is waiting, each once
+  [[nodiscard]] QStringList files() const;  // the files of waiting_, each once
 
   SessionController& session_;
   SelectionState& state_;
-  std::vector<FleetPlace> waiting_;  // to be shown
+  std::vector<FleetPlace> waiting_;  // places to be shown
 };
 
 }  // namespace lanescope::ui

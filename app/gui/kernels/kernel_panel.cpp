@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include <QElapsedTimer>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QScrollArea>
@@ -19,9 +18,9 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kTextWidth = 640;     // px at first
-constexpr int kChartsWidth = 520;   // px at first
-constexpr int kStallsHeight = 180;  // px at first
+constexpr int kTextWidth = 640;     // px initially
+constexpr int kChartsWidth = 520;   // px initially
+constexpr int kStallsHeight = 180;  // px initially
 constexpr int kLeastChart = 30;     // px
 
 QToolButton* button(const QString& text, const QString& tip, QWidget* parent) {
@@ -32,13 +31,13 @@ QToolButton* button(const QString& text, const QString& tip, QWidget* parent) {
   return made;
 }
 
-// What the warps wait for, and what helps.
+// What the warps wait for, and a remedy.
 QString tip_of(std::string_view reason) {
   const kernels::StallMeaning meaning = kernels::stall_meaning(reason);
   return meaning.waits_for.empty() ? QString() : QObject::tr("%1: %2. %3").arg(text_of(reason), shown_text(meaning.waits_for), shown_text(meaning.remedy));
 }
 
-// Of samples; without them, of the cycles between two instructions of a warp.
+// From samples; if there are none, from the cycles between two instructions of a warp.
 std::vector<StallChart::Bar> bars_of(const KernelFacts& facts, QString& title) {
   std::vector<StallChart::Bar> bars;
   if (facts.stalls) {
@@ -90,7 +89,7 @@ KernelPanel::KernelPanel(SelectionState& state, QWidget* parent)
   connect(pin_, &QToolButton::clicked, this, &KernelPanel::pin);
   connect(&state, &SelectionState::selectedEventChanged, this, [this] {
     job_.cancel();
-    refresh();
+    while_shown_.soon();
   });
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
@@ -103,10 +102,9 @@ KernelPanel::KernelPanel(SelectionState& state, QWidget* parent)
       others_.clear();
       present();
     }
-    refresh();
+    while_shown_.soon();
   });
-  paced_.after(job_);
-  connect(&paced_, &PacedUpdate::due, this, &KernelPanel::compute);
+  while_shown_.after(job_);
   showProgress({});
   present();
 }
@@ -138,16 +136,16 @@ void KernelPanel::layOut() {
   charts_->addWidget(stalls_);
   charts_->addWidget(pages_);
   pages_->setDocumentMode(true);
-  memory_place_->setWidget(memory_);  // which is scrolled where there is less room than its texts need
+  memory_place_->setWidget(memory_);  // scrolls if there is less room than its texts require
   memory_place_->setWidgetResizable(true);
   memory_place_->setFrameShape(QFrame::NoFrame);
   pages_->addTab(memory_place_, tr("Memory"));
   pages_->addTab(roofline_, tr("Roofline"));
-  // The same for all kernels, whatever is known of one: no edge gives way to a kernel that is chosen.
+  // The minimum sizes do not depend on the facts about a kernel, so that choosing a kernel does not move the splitters.
   charts_->setMinimumSize(kLeastChart, browser_->minimumSizeHint().height());
   for (QWidget* part : std::initializer_list<QWidget*>{stalls_, pages_}) part->setMinimumSize(1, kLeastChart);
   charts_->setSizes({kStallsHeight, 2 * kStallsHeight});
-  charts_->setStretchFactor(0, 1);  // of a low panel, too, most is for the page
+  charts_->setStretchFactor(0, 1);  // in a low panel, too, the page gets most of the room
   charts_->setStretchFactor(1, 2);
 }
 
@@ -156,14 +154,14 @@ void KernelPanel::addCounters(std::shared_ptr<const Trace> recording) {
     auto records = read_kernel_records(recording);
     job.deliver([this, records] {
       others_.push_back(records);
-      compute();
+      while_shown_.atOnce();
     });
   });
 }
 
 void KernelPanel::profileSelected() {
   profiles_next_ = true;
-  compute();
+  while_shown_.atOnce();
 }
 
 void KernelPanel::showProgress(const QString& sentence) {
@@ -173,34 +171,21 @@ void KernelPanel::showProgress(const QString& sentence) {
   profile_->setVisible(sentence.isEmpty());
 }
 
-void KernelPanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  compute();
-}
-
 void KernelPanel::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange) present();
 }
 
-void KernelPanel::refresh() {
-  if (isVisible()) paced_.request();
-}
-
-// A selection that is no kernel's leaves the last one in sight.
+// If the selection has no kernel, the last kernel stays visible.
 void KernelPanel::compute() {
-  paced_.cancel();
   const std::shared_ptr<const Trace>& trace = state_.trace();
-  if (!isVisible() || !trace || trace->provenance().outline_only) return;
+  if (!trace || trace->provenance().outline_only) return;
   const EventRef kernel = kernel_of(*trace, state_.selectedEvent());
   if (!kernel.valid()) return;
   job_.start([this, trace, kernel, records = records_, others = others_](const LatestJob::Context& job) mutable {
-    QElapsedTimer clock;
-    clock.start();
     if (!records || records->trace != trace) records = read_kernel_records(trace);
     auto facts = kernel_facts(*records, kernel, others);
-    job.deliver([this, records, facts = std::move(facts), took = clock.elapsed()] {
-      paced_.tookMilliseconds(took);
+    job.deliver([this, records, facts = std::move(facts)] {
       records_ = records;
       facts_ = facts;
       present();
@@ -216,7 +201,7 @@ void KernelPanel::present() {
   pin_->setText(baseline_ ? tr("Remove the baseline") : tr("Pin as baseline"));
   const QString text =
       facts_ ? kernel_html(*facts_, baseline_.get(), palette()) : QStringLiteral("<p>%1</p>").arg(tr("Select a kernel, or a call that launches one."));
-  if (text != shown_) {  // so that its user's place stays
+  if (text != shown_) {  // otherwise the user's scroll position would be lost
     const int place = browser_->verticalScrollBar()->value();
     shown_ = text;
     browser_->setHtml(text);
@@ -236,7 +221,7 @@ void KernelPanel::showCharts() {
   if (has_roofline) roofline_->setRoofline(facts_->counters->roofline);
   if (has_memory) memory_->setTraffic(facts_->counters->memory);
   pages_->setVisible(has_roofline || has_memory);
-  if (has_roofline || has_memory) {  // the user's page stays behind a kernel that has none
+  if (has_roofline || has_memory) {  // otherwise the user's page stays chosen for the next kernel
     pages_->setTabVisible(pages_->indexOf(memory_place_), has_memory);
     pages_->setTabVisible(pages_->indexOf(roofline_), has_roofline);
   }

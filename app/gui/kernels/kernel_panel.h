@@ -1,5 +1,5 @@
-// All that is known of the selected kernel, or of the first that the selected call launched: how its launch fills the GPU, what its counters
-// say that it could win, its roofline, and why its warps wait. Another kernel, pinned as baseline, stands beside it.
+// All facts about the selected kernel, or about the first kernel that the selected call launched: how its launch fills the GPU, what its counters say that it
+// could gain, its roofline, and why its warps wait. Another kernel, pinned as baseline, is shown beside it.
 //
 // Nothing is computed while the panel is hidden.
 #pragma once
@@ -13,7 +13,7 @@
 #include <QWidget>
 
 #include "base/jobs/latest_job.h"
-#include "base/jobs/paced_update.h"
+#include "base/jobs/while_shown.h"
 #include "base/state/selection_state.h"
 #include "kernels/kernel_facts.h"
 #include "kernels/memory_chart.h"
@@ -28,17 +28,17 @@ class KernelPanel : public QWidget {
  public:
   explicit KernelPanel(SelectionState& state, QWidget* parent = nullptr);
 
-  // Counters of kernels that were read in another run of the program; they count where the trace that is shown has none of a kernel.
+  // Adds counters of kernels from another run of the program; they are used for kernels without counters in the shown trace.
   void addCounters(std::shared_ptr<const Trace> recording);
-  // Asks for counters of the selected kernel as soon as it is known: profileRequested(). Where it can't be profiled, the panel says why.
+  // Emits profileRequested() for the selected kernel as soon as its facts are known. If it cannot be profiled, the panel says why.
   void profileSelected();
-  // What stands in place of the button that profiles while that goes on; empty: the button.
+  // A text that replaces the button for profiling while profiling runs; empty: the button.
   void showProgress(const QString& sentence);
 
   [[nodiscard]] const std::shared_ptr<const KernelFacts>& facts() const { return facts_; }
   [[nodiscard]] const std::shared_ptr<const KernelFacts>& baseline() const { return baseline_; }
   [[nodiscard]] QString text() const { return browser_->toPlainText(); }
-  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || while_shown_.isPending(); }
 
  signals:
   void profileRequested(std::shared_ptr<const lanescope::ui::KernelFacts> facts);
@@ -47,12 +47,10 @@ class KernelPanel : public QWidget {
   void sourceLineRequested(const QString& place);  // "file.cu:12 < main.cu:40"
 
  protected:
-  void showEvent(QShowEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
   void layOut();
-  void refresh();
   void compute();
   void present();
   void showCharts();
@@ -67,7 +65,7 @@ class KernelPanel : public QWidget {
   QTextBrowser* browser_;
   QSplitter* charts_;
   StallChart* stalls_;
-  QTabWidget* pages_;  // of what is below them
+  QTabWidget* pages_;  // of the parts below
   RooflineChart* roofline_;
   QScrollArea* memory_place_;
   MemoryChart* memory_;
@@ -76,10 +74,10 @@ class KernelPanel : public QWidget {
   std::shared_ptr<const KernelFacts> facts_;
   std::shared_ptr<const KernelFacts> baseline_;
   QString shown_;
-  bool profiles_next_ = false;  // what is being computed
-  PacedUpdate paced_;
+  bool profiles_next_ = false;  // when the running computation has finished
   LatestJob job_;
-  LatestJob reading_;  // of other recordings
+  LatestJob reading_;  // reads other recordings
+  WhileShown while_shown_{*this, [this] { compute(); }};
 };
 
 }  // namespace lanescope::ui

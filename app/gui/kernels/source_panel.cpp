@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include <QElapsedTimer>
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QScopedValueRollback>
@@ -17,7 +16,7 @@
 #include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
 #include "kernels/kernel_facts.h"
-#include "model/trace/text/last_path_part.h"
+#include "model/file/last_path_part.h"
 #include "tables/table_place.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
@@ -25,12 +24,12 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kSearchWidth = 220;                // px at most
-constexpr qsizetype kMostCharacters = 32 << 20;  // of all sources of a kernel; further ones count as not found
-constexpr qsizetype kLongestLine = 1000;         // characters that are shown: painting takes as long as a line is
-constexpr std::uint32_t kAround = 12;            // lines of a file that are shown around those that have instructions
+constexpr int kSearchWidth = 220;                // maximum, px
+constexpr qsizetype kMostCharacters = 32 << 20;  // of all sources of a kernel; further files count as not found
+constexpr qsizetype kLongestLine = 1000;         // characters that are shown, because painting time grows with the length of a line
+constexpr std::uint32_t kAround = 12;            // lines of a file that are shown around lines with instructions
 
-// What most samples say, of those for which something can be done.
+// The reason of most samples, among those that can be remedied.
 QString reason_of(const std::vector<kernels::StallCount>& stalls) {
   for (const kernels::StallCount& stall : stalls)
     if (stall.reason != "selected" && stall.reason != "not_selected") return text_of(stall.reason);
@@ -62,17 +61,16 @@ SourcePanel::SourcePanel(SelectionState& state, QWidget* parent)
       lines_(new CodeTable(tr("Source lines"), this)),
       instructions_(new CodeTable(tr("Instructions"), this)) {
   layOut();
-  connect(&state, &SelectionState::selectedEventChanged, this, &SourcePanel::refreshForSelection);
+  connect(&state, &SelectionState::selectedEventChanged, this, &SourcePanel::followSelection);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
       job_.cancel();
       asked_ = {};
       present(nullptr, {});
     }
-    refresh();
+    while_shown_.soon();
   });
-  paced_.after(job_);
-  connect(&paced_, &PacedUpdate::due, this, &SourcePanel::compute);
+  while_shown_.after(job_);
   connect(next_, &QToolButton::clicked, this, &SourcePanel::showNextHotSpot);
   connect(folder_, &QToolButton::clicked, this, &SourcePanel::chooseFolder);
   connect(search_, &QLineEdit::returnPressed, this, &SourcePanel::search);
@@ -125,16 +123,11 @@ void SourcePanel::layOut() {
 void SourcePanel::setSourceFolders(const QStringList& folders) {
   if (folders == folders_) return;
   folders_ = folders;
-  refresh();
+  while_shown_.soon();
 }
 
-void SourcePanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  compute();
-}
-
-// What is being read of another kernel is not waited for.
-void SourcePanel::refreshForSelection() {
+// If the code of another kernel is being read, it is not waited for.
+void SourcePanel::followSelection() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   const EventRef kernel = trace ? kernel_of(*trace, state_.selectedEvent()) : EventRef();
   if (kernel.valid() && job_.isRunning() && asked_.kernel != trace->name(trace->event(kernel).name)) {
@@ -142,28 +135,21 @@ void SourcePanel::refreshForSelection() {
     asked_ = {};
     if (code_) asked_ = {code_->trace, code_->kernel, folders_};
   }
-  refresh();
+  while_shown_.soon();
 }
 
-void SourcePanel::refresh() {
-  if (isVisible()) paced_.request();
-}
-
-// A selection that is no kernel's leaves the last one in sight.
+// If the selection has no kernel, the last kernel stays visible.
 void SourcePanel::compute() {
-  paced_.cancel();
   const std::shared_ptr<const Trace>& trace = state_.trace();
-  if (!isVisible() || !trace || trace->provenance().outline_only) return;
+  if (!trace || trace->provenance().outline_only) return;
   const EventRef kernel = kernel_of(*trace, state_.selectedEvent());
   if (!kernel.valid()) return;
   const NameId name = trace->event(kernel).name;
   const ProcessId process = kernels::process_with_code(*trace, trace->track_of(kernel.lane).key.process, name);
   Wanted wanted{trace, std::string(trace->name(name)), folders_};
-  if (wanted == asked_) return;  // it is there, is being read, or can't be read
+  if (wanted == asked_) return;  // it is shown, is being read, or cannot be read
   asked_ = std::move(wanted);
   job_.start([this, trace, process, name, folders = folders_](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     Result<kernels::KernelCode> read = kernels::kernel_code(*trace, process, name);
     if (!read) {
       const QString failure = shown_text(read.error().text);
@@ -185,10 +171,7 @@ void SourcePanel::compute() {
         kernels::apply_disassembly(*texts, code->code);
         code->has_operands = true;
       }
-    job.deliver([this, code, took = clock.elapsed()] {
-      paced_.tookMilliseconds(took);
-      present(code, {});
-    });
+    job.deliver([this, code] { present(code, {}); });
   });
 }
 
@@ -204,7 +187,7 @@ void SourcePanel::present(std::shared_ptr<const Code> code, const QString& failu
   for (QWidget* part : std::initializer_list<QWidget*>{search_, next_}) part->setEnabled(code_ != nullptr);
   if (!code_ || chooseWanted()) return;
   if (!is_read_on) return showNextHotSpot();
-  // The same kernel as it is in a later state of the trace: whoever reads a line goes on there.
+  // The same kernel in a later state of the trace: the user's place in the code is kept.
   const QScopedValueRollback follows(follows_, true);
   std::vector<int> now;
   for (const int line : in_lines.lines()) {
@@ -264,7 +247,7 @@ void SourcePanel::showNote(const QString& failure) {
   note_->setToolTip(text);
 }
 
-// Of each file the lines around those that have instructions, or these alone where its text is not there.
+// For each file the lines around those with instructions; only the latter if its text is missing.
 void SourcePanel::showLines() {
   std::vector<CodeRow> rows;
   const CountColumns counts(code_ ? code_->code.counts : kernels::Counts());
@@ -294,7 +277,7 @@ void SourcePanel::showLines() {
         rows.push_back(std::move(row));
         places_.emplace_back(file, number);
       };
-      std::uint32_t next = 1;  // line that is not shown yet
+      std::uint32_t next = 1;  // the next line to show
       for (const auto& [number, line] : lines) {
         if (source) {
           const std::uint32_t from = std::max(next, number > kAround ? number - kAround : 1);
@@ -368,7 +351,7 @@ void SourcePanel::showNextHotSpot() {
   table.chooseRow(table.nextHotRow());
 }
 
-// In the table that has the keyboard or had it last; lines first.
+// In the table that has the focus or had it last; lines first.
 void SourcePanel::search() {
   for (CodeTable* table : {lines_, instructions_})
     if (const int row = table->find(search_->text()); row >= 0) return table->chooseRow(row);

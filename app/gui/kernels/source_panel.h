@@ -1,8 +1,7 @@
-// The code of the selected kernel where it was sampled or counted: its source lines, and beside them its instructions; the warmer a line, the
-// more often warps stood there, and the more was counted at it. A chosen line marks its instructions, and an instruction its line.
+// The code of the selected kernel if it was sampled or counted: its source lines, and its instructions beside them. Lines at which warps were seen more often,
+// or with higher counts, have warmer colours. Choosing a line marks its instructions; choosing an instruction marks its line.
 //
-// Instructions are those that NVIDIA's disassembler says where the user has it, else opcodes alone. Nothing is computed while the panel is
-// hidden.
+// Instructions come from NVIDIA's disassembler if the user has it; otherwise only opcodes are shown. Nothing is computed while the panel is hidden.
 #pragma once
 
 #include <QComboBox>
@@ -13,7 +12,7 @@
 #include <QWidget>
 
 #include "base/jobs/latest_job.h"
-#include "base/jobs/paced_update.h"
+#include "base/jobs/while_shown.h"
 #include "base/state/selection_state.h"
 #include "kernels/code_table.h"
 #include "kernels/source_files.h"
@@ -27,41 +26,38 @@ class SourcePanel : public QWidget {
  public:
   explicit SourcePanel(SelectionState& state, QWidget* parent = nullptr);
 
-  // Where sources are looked for that are not where the recording has them.
+  // Folders in which sources are searched that are not at their recorded paths.
   [[nodiscard]] const QStringList& sourceFolders() const { return folders_; }
   void setSourceFolders(const QStringList& folders);
 
-  // The next hottest line is chosen, the hottest one first.
+  // Chooses the next hottest line, starting with the hottest one.
   void showNextHotSpot();
-  // Chooses the line "file.cu:12", with whatever is behind it, of the selected kernel as soon as its code is there.
+  // Chooses the line "file.cu:12" of the selected kernel as soon as its code is there; text behind the number is ignored.
   void showLine(const QString& place);
 
   [[nodiscard]] CodeTable& lines() { return *lines_; }
   [[nodiscard]] CodeTable& instructions() { return *instructions_; }
   [[nodiscard]] QString note() const { return note_->text(); }
-  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || while_shown_.isPending(); }
   [[nodiscard]] bool isReading() const { return job_.isRunning(); }
 
  signals:
   void sourceFoldersChanged(const QStringList& folders);
   void sourceRequested(const QString& recorded_path, std::uint32_t line);
 
- protected:
-  void showEvent(QShowEvent* event) override;
-
  private:
-  // Of one kernel, with what could be read of its sources.
+  // The code of one kernel, with its sources as far as they could be read.
   struct Code {
     std::shared_ptr<const Trace> trace;
     std::string kernel;
     kernels::KernelCode code;
-    std::vector<std::optional<SourceText>> sources;  // one a file
+    std::vector<std::optional<SourceText>> sources;  // one for each file
     bool has_disassembler = false;
-    bool has_operands = false;  // which it gave
+    bool has_operands = false;  // from the disassembler
   };
 
   void layOut();
-  // What code is asked of.
+  // The input of a request for code.
   struct Wanted {
     std::shared_ptr<const Trace> trace;
     std::string kernel;
@@ -69,8 +65,7 @@ class SourcePanel : public QWidget {
     bool operator==(const Wanted&) const = default;
   };
 
-  void refresh();
-  void refreshForSelection();
+  void followSelection();
   void compute();
   void present(std::shared_ptr<const Code> code, const QString& failure);
   void showNote(const QString& failure);
@@ -79,7 +74,7 @@ class SourcePanel : public QWidget {
   void markInstructions(int line_row);
   void markLine(int instruction_row);
   void search();
-  [[nodiscard]] bool chooseWanted();  // whether the line that is wanted is there
+  [[nodiscard]] bool chooseWanted();  // true if the wanted line exists
   void chooseFolder();
 
   SelectionState& state_;
@@ -90,13 +85,13 @@ class SourcePanel : public QWidget {
   CodeTable* lines_;
   CodeTable* instructions_;
   QStringList folders_;
-  Wanted asked_;  // last
+  Wanted asked_;  // the last request
   std::shared_ptr<const Code> code_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // file and line of each row of lines_; kNoFile: of none
-  QString wanted_;                                               // the line that is to be chosen; empty: none
-  bool follows_ = false;                                         // one table chooses a row for the other
-  PacedUpdate paced_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // file and line of each row of lines_; kNoFile: no file
+  QString wanted_;                                               // the line to be chosen; empty: none
+  bool follows_ = false;                                         // one table is choosing a row for the other
   LatestJob job_;
+  WhileShown while_shown_{*this, [this] { compute(); }};
 };
 
 }  // namespace lanescope::ui

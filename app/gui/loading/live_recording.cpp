@@ -17,9 +17,9 @@ namespace lanescope::ui {
 namespace {
 
 constexpr std::chrono::milliseconds kSnapshotInterval{100};
-constexpr int kPatienceWithProgram = 2'000;  // ms, from when it is asked to end
+constexpr int kPatienceWithProgram = 2'000;  // ms after the request to end
 
-// Calls `use` for every frame of a run of whole frames.
+// Calls `use` for every frame of a sequence of whole frames.
 template <typename Use>
 void for_each_frame(std::span<const std::byte> bytes, Use use) {
   while (bytes.size() >= sizeof(FrameHeader)) {
@@ -35,7 +35,7 @@ void for_each_frame(std::span<const std::byte> bytes, Use use) {
 
 }  // namespace
 
-// Carries frames from the recording's thread to the ingest thread, and the latest snapshot from there to the GUI thread.
+// Passes frames from the recording's thread to the ingest thread, and the latest snapshot from there to the GUI thread.
 class LiveRecording::FrameQueue {
  public:
   void push(std::span<const std::byte> frames) {
@@ -52,7 +52,7 @@ class LiveRecording::FrameQueue {
     }
     changed_.notify_one();
   }
-  // What has come is of no use any more.
+  // The queued frames are no longer needed.
   void abandon() {
     {
       const std::lock_guard lock(mutex_);
@@ -66,8 +66,7 @@ class LiveRecording::FrameQueue {
     const std::lock_guard lock(mutex_);
     return abandoned_;
   }
-  // Frames since the last call, after waiting for some until the deadline; none when it has passed. False once the queue is closed and
-  // empty.
+  // Frames since the last call, after waiting for some until the deadline; empty after the deadline. Returns false if the queue is closed and empty.
   bool pop(std::vector<std::byte>& frames, std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     changed_.wait_until(lock, deadline, [this] { return closed_ || !bytes_.empty(); });
@@ -76,13 +75,13 @@ class LiveRecording::FrameQueue {
     return !frames.empty() || !closed_;
   }
   // Returns whether a snapshot was waiting already, so that nobody has to be told of this one.
-  bool put(std::shared_ptr<const Trace> snapshot) {
+  bool put(Snapshot snapshot) {
     const std::lock_guard lock(mutex_);
-    return std::exchange(snapshot_, std::move(snapshot)) != nullptr;
+    return std::exchange(snapshot_, std::move(snapshot)).has_value();
   }
-  std::shared_ptr<const Trace> take() {
+  std::optional<Snapshot> take() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(snapshot_, nullptr);
+    return std::exchange(snapshot_, std::nullopt);
   }
 
  private:
@@ -91,10 +90,10 @@ class LiveRecording::FrameQueue {
   std::vector<std::byte> bytes_;
   bool closed_ = false;
   bool abandoned_ = false;
-  std::shared_ptr<const Trace> snapshot_;
+  std::optional<Snapshot> snapshot_;
 };
 
-// A recording on its way from the thread that attached to the one that follows it. Where it does not arrive, its file goes.
+// A recording on its way from the thread that attached to the one that follows it. If it does not arrive, its file is removed.
 class LiveRecording::Attached {
  public:
   explicit Attached(Result<std::unique_ptr<session::Recording>> result) : result_(std::move(result)) {}
@@ -207,33 +206,44 @@ void LiveRecording::ingest() {
   if (queue_->isAbandoned()) return;
   if (outcome == timeline::Outcome::kDone) timeline::within_memory([&] { complete(whole.get()); });
   timeline::deliver_surely(this, [this, whole] {
-    if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
+    showLatest();
     emit ended(source_->outcome(), whole);
   });
 }
 
-// Until the recording has ended; `whole` is what has come until then.
+// Runs until the recording has ended; `whole` is the trace up to then.
 void LiveRecording::takeIn(std::shared_ptr<const Trace>& whole) {
   TraceBuilder builder(TraceBuilder::LaneWork::kWhereAdded, EventMemory::kBudget);
   FrameIngest frame_ingest(builder);
   std::vector<std::byte> frames;
+  OpenRanges open_ranges;
   bool has_grown = false;
-  auto next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
-  for (bool open = true; open;) {
-    open = queue_->pop(frames, next_snapshot);
+  const auto take_until = [&](std::chrono::steady_clock::time_point deadline) {
+    const bool open = queue_->pop(frames, deadline);
     for_each_frame(frames, [&](const FrameView& frame) { frame_ingest.add(frame); });
     has_grown = has_grown || !frames.empty();
+    return open;
+  };
+  auto next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
+  for (bool open = true; open;) {
+    open = take_until(next_snapshot);
     if (open && std::chrono::steady_clock::now() < next_snapshot) continue;
-    if (has_grown) {
+    // Ranges that have ended when this is queried are in the queue by then.
+    OpenRanges now_open = open ? source_->openRanges() : OpenRanges();
+    if (open) open = take_until(std::chrono::steady_clock::now());
+    if (!open) now_open = {};
+    if (has_grown || now_open != open_ranges) {
+      open_ranges = std::move(now_open);
+      frame_ingest.set_open(open_ranges.ranges);
       whole = builder.snapshot();
-      publish(whole);
+      publish({whole, builder.open_events()});
     }
     has_grown = false;
     next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
   }
 }
 
-// What still comes is in the file, and not shown.
+// Further frames are only in the file and are not shown.
 void LiveRecording::leaveUnseen() {
   std::vector<std::byte> frames;
   for (bool open = true; open;) open = queue_->pop(frames, std::chrono::steady_clock::now() + kSnapshotInterval);
@@ -246,14 +256,16 @@ void LiveRecording::complete(const Trace* whole) {
         this, [this, sentence = QString::fromStdString(added.error().text)] { emit message(sentence); }, Qt::QueuedConnection);
 }
 
-void LiveRecording::publish(std::shared_ptr<const Trace> snapshot) {
+void LiveRecording::publish(Snapshot snapshot) {
   if (queue_->put(std::move(snapshot))) return;
-  QMetaObject::invokeMethod(
-      this,
-      [this] {
-        if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
-      },
-      Qt::QueuedConnection);
+  QMetaObject::invokeMethod(this, &LiveRecording::showLatest, Qt::QueuedConnection);
+}
+
+void LiveRecording::showLatest() {
+  std::optional<Snapshot> latest = queue_->take();
+  if (!latest) return;
+  open_events_ = std::move(latest->open);
+  emit grown(latest->trace);
 }
 
 void LiveRecording::look() {
@@ -267,7 +279,7 @@ void LiveRecording::look() {
     return;
   }
   timer_.stop();
-  queue_->close();  // ended() follows once all is taken in
+  queue_->close();  // ended() follows when everything has been ingested
 }
 
 }  // namespace lanescope::ui

@@ -1,7 +1,7 @@
-// What a live recording is a recording of: a program on this machine, or on others. It gives frames, as they come, to the sink that it
-// was made with, on a thread of its own.
+// The source of a live recording: a program on this machine or on others. It passes frames as they arrive to the sink that it was created with, on a thread of
+// its own.
 //
-// Threads: the GUI thread only, but for complete().
+// Threads: the GUI thread only, except for complete().
 #pragma once
 
 #include <chrono>
@@ -20,28 +20,30 @@ namespace lanescope::ui {
 class RecordingSource {
  public:
   RecordingSource() = default;
-  virtual ~RecordingSource() = default;  // the recording ends, or goes on without us
+  virtual ~RecordingSource() = default;  // the recording ends, or continues without this process
   RecordingSource(const RecordingSource&) = delete;
   RecordingSource& operator=(const RecordingSource&) = delete;
 
   enum class Program { kEnds, kRunsOn };
-  // Asks for the end, and returns at once.
+  // Requests the end and returns at once.
   virtual void stop(Program program) = 0;
   virtual void stopAtOnce() = 0;
   [[nodiscard]] virtual bool hasEnded() const = 0;
-  // Requires: hasEnded(), and that all frames were taken.
+  // Requires: hasEnded(), and all frames were taken.
   [[nodiscard]] virtual session::RecordingOutcome outcome() const = 0;
-  // Adds to the file what only the whole trace tells. From any thread; requires as above.
+  // Adds to the file what only the whole trace tells. Threads: any. Requirements as above.
   virtual Result<void> complete(const Trace& whole) = 0;
 
   [[nodiscard]] virtual std::filesystem::path path() const = 0;  // of the last file; empty while there is none
   [[nodiscard]] virtual session::RecordingStatistics statistics() const = 0;
   virtual std::vector<std::string> takeMessages() = 0;
-  // Files that make one trace with that one: of the same program, which ran on several machines.
+  // For a program on this machine: the ranges that are open now (Recording::open_ranges()). Any thread may call it.
+  [[nodiscard]] virtual OpenRanges openRanges() const { return {}; }
+  // Files that form one trace with path(): recordings of the same program on other machines.
   [[nodiscard]] virtual std::vector<std::filesystem::path> further() const { return {}; }
   [[nodiscard]] virtual pid_t pid() const = 0;  // 0: not known here
   [[nodiscard]] virtual bool wasAttachedTo() const = 0;
-  // Of a program that runs elsewhere: which machine, and how far what is here is behind what is there.
+  // For a program that runs elsewhere: the machine, and how far the data here is behind.
   struct Elsewhere {
     QString machine;
     std::chrono::milliseconds behind{0};

@@ -11,6 +11,7 @@
 
 #include <QObject>
 
+#include "analysis/command_text.h"
 #include "collector/session/planned_file.h"
 #include "model/file/trace_file.h"
 #include "model/trace/text/utf8.h"
@@ -20,13 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Reads the frames of a file that somebody else writes, from its begin, as they come. One thread.
+// Reads the frames of a file that another process writes, from its start, as they arrive. Threads: one.
 class GrowingFrames {
  public:
-  // At `place`, once there is another file than now.
+  // `place`: its path; starts when another file than the present one is there.
   explicit GrowingFrames(fs::path place) : place_(std::move(place)), before_(number_of_file()) {}
 
-  // Passes whole frames on, some megabytes at most, so that its caller is not held up. Returns how many events they have.
+  // Passes whole frames on, at most some megabytes, so that the caller is not blocked. Returns their number of events.
   std::uint64_t passOn(const session::FrameSink& sink) {
     constexpr std::size_t kMost = 4u << 20;
     if (is_over_ || (!reader_ && !open())) return 0;
@@ -41,7 +42,7 @@ class GrowingFrames {
       events += frame->header.event_count;
     }
     if (!bytes.empty()) sink(bytes);
-    // From its index on, a file is written anew at the end: what is drawn does not follow that.
+    // At its end, a file is written again from its index on; the drawing does not follow that.
     is_over_ = reader_->condition().finished || reader_->condition().changed;
     return events;
   }
@@ -54,7 +55,7 @@ class GrowingFrames {
   bool open() {
     const ino_t now = number_of_file();
     if (now == 0 || now == before_) return false;
-    Result<TraceFileReader> reader = TraceFileReader::open(place_);  // fails until its header has come
+    Result<TraceFileReader> reader = TraceFileReader::open(place_);  // fails until its header has arrived
     if (reader) reader_.emplace(std::move(*reader));
     return reader_.has_value();
   }
@@ -67,9 +68,9 @@ class GrowingFrames {
 
 class RemoteSource : public RecordingSource {
  public:
-  // `process`: there, that is attached to; 0: a program is started.
-  RemoteSource(remote::WorkSettings work, std::string output, pid_t process, session::FrameSink sink)
-      : work_(std::move(work)), output_(std::move(output)), process_(process), sink_(std::move(sink)) {
+  // `process`: a remote process to attach to; 0: a program is started.
+  RemoteSource(RemoteWork work, std::string output, pid_t process, session::FrameSink sink)
+      : there_(std::move(work.there)), work_(std::move(work.work)), output_(std::move(output)), process_(process), sink_(std::move(sink)) {
     thread_ = std::thread([this] { run(); });
   }
   ~RemoteSource() override {
@@ -84,7 +85,7 @@ class RemoteSource : public RecordingSource {
     const std::lock_guard lock(mutex_);
     return outcome_;
   }
-  // The copy is what the file there is, which has it all.
+  // The copy equals the remote file, which is complete.
   Result<void> complete(const Trace&) override { return {}; }
   [[nodiscard]] fs::path path() const override {
     const std::lock_guard lock(mutex_);
@@ -106,7 +107,7 @@ class RemoteSource : public RecordingSource {
   [[nodiscard]] std::optional<Elsewhere> elsewhere() const override { return Elsewhere{QString::fromStdString(work_.target), behind_.load()}; }
 
  private:
-  // On the thread of the link, as all that follows.
+  // On the thread of the link, like all functions below.
   void run() {
     work_.place = [this](std::size_t number) { return place_of(number); };
     work_.print = [this](remote::TextStream stream, std::string_view bytes) {
@@ -118,13 +119,13 @@ class RemoteSource : public RecordingSource {
       draw();
       return wish_.load();
     };
-    const remote::WorkOutcome outcome = remote::work_on(work_);
+    const remote::WorkOutcome outcome = remote::work_by(there_, recorder_here(), work_, [] { return false; });
     draw();
     end(outcome);
     has_ended_ = true;
   }
 
-  // Of names that count, the one that was looked at first is kept: else it would be another one once there is a file.
+  // If names have a counter, the first result is kept: after the file exists, planned_file() would return another name.
   Result<fs::path> place_of(std::size_t number) {
     if (first_.empty()) {
       const Result<std::optional<fs::path>> planned = session::planned_file(output_);
@@ -145,7 +146,7 @@ class RemoteSource : public RecordingSource {
     if (events > 0 && path_.empty()) path_ = first_;
   }
 
-  // What the recorder says of itself there; what it prints of its files is about files there.
+  // Messages of the remote recorder about itself; its output about files refers to remote files.
   void take_text(std::string_view bytes) {
     constexpr std::string_view kPrefix = "lanescope: ";
     constexpr std::size_t kLongest = 4'096;
@@ -156,7 +157,7 @@ class RemoteSource : public RecordingSource {
   }
 
   void say(const std::string& sentence) {
-    constexpr std::size_t kMost = 100;  // that nobody has taken
+    constexpr std::size_t kMost = 100;  // messages that nobody has taken yet
     const std::lock_guard lock(mutex_);
     if (messages_.size() < kMost) messages_.push_back(printable(sentence, LineBreaks::kEscaped));
   }
@@ -167,9 +168,13 @@ class RemoteSource : public RecordingSource {
     if (outcome.failure) {
       Error failure = *outcome.failure;
       failure.text = printable(failure.text, LineBreaks::kEscaped);
-      if (!outcome.recording.empty())
-        failure.text += " The recording is on " + work_.target + " still: lanescope fetch --on " + remote::quoted_for_shell(work_.target) + " --recording " +
-                        outcome.recording;
+      if (outcome.missing != remote::Missing::kNothing)
+        failure.text += ' ' + QObject::tr("Copy this one there: Record > On another machine…, Copy it there.").toStdString();
+      if (!outcome.recording.empty()) {
+        QStringList fetch;
+        for (const std::string& word : remote::fetch_command(there_, outcome.recording)) fetch += QString::fromStdString(word);
+        failure.text += " The recording is on " + work_.target + " still: " + command_text(fetch).toStdString();
+      }
       outcome_.failure = std::move(failure);
     }
     for (const remote::CopiedFile& file : outcome.files) {
@@ -180,25 +185,26 @@ class RemoteSource : public RecordingSource {
     }
     if (!outcome.files.empty()) path_ = outcome.files.front().path;
     if (!outcome.is_known || outcome.failure || process_ != 0) return;
-    // A recorder ends as its program has: with 128 + N where a signal did that.
+    // The exit code of a recorder is that of its program: 128 + N if a signal ended it.
     constexpr int kSignals = 128;
     const bool was_signal = outcome.signal == 0 && outcome.code > kSignals && outcome.code < kSignals + NSIG;
     outcome_.target = session::ExitStatus{was_signal ? 0 : outcome.code, was_signal ? outcome.code - kSignals : outcome.signal};
   }
 
+  remote::RecorderThere there_;
   remote::WorkSettings work_;
   std::string output_;
   pid_t process_;
   session::FrameSink sink_;
   fs::path first_;
   std::optional<GrowingFrames> frames_;
-  std::string text_;  // a line that was begun
+  std::string text_;  // an incomplete line
 
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::atomic<remote::Wish> wish_{remote::Wish::kGoOn};
   std::atomic<std::chrono::milliseconds> behind_{std::chrono::milliseconds(0)};
   std::atomic<bool> has_ended_{false};
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // of the members below
   fs::path path_;
   std::uint64_t events_ = 0;
   std::vector<std::string> messages_;
@@ -206,7 +212,7 @@ class RemoteSource : public RecordingSource {
   std::thread thread_;
 };
 
-// The same on several machines, of which the first is drawn.
+// The same recording on several machines; the first is drawn.
 class RemoteSources : public RecordingSource {
  public:
   explicit RemoteSources(std::vector<std::unique_ptr<RecordingSource>> sources) : sources_(std::move(sources)) {}
@@ -220,7 +226,7 @@ class RemoteSources : public RecordingSource {
   [[nodiscard]] bool hasEnded() const override {
     return std::all_of(sources_.begin(), sources_.end(), [](const auto& source) { return source->hasEnded(); });
   }
-  // The first one's, with all files, and what became of the others where that was not good.
+  // The outcome of the first one, with all files, and with the problems of the others.
   [[nodiscard]] session::RecordingOutcome outcome() const override {
     session::RecordingOutcome whole;
     for (const auto& source : sources_) {
@@ -281,16 +287,16 @@ class RemoteSources : public RecordingSource {
 }  // namespace
 
 Result<std::unique_ptr<RecordingSource>> remote_source(const RemoteSettings& settings, session::FrameSink sink) {
-  Result<std::vector<remote::WorkSettings>> all = remote_work(settings);
+  Result<std::vector<RemoteWork>> all = remote_work(settings);
   if (!all) return all.error();
   const pid_t process = settings.what == Target::kRunning ? process_of(settings) : 0;
   if (all->size() == 1)
     return std::unique_ptr<RecordingSource>(new RemoteSource(std::move(all->front()), output_pattern(settings.launch.output, {}), process, std::move(sink)));
   std::vector<std::unique_ptr<RecordingSource>> sources;
-  for (remote::WorkSettings& work : *all) {
-    const QString output = output_of_machine(settings.launch.output, QString::fromStdString(work.target));
+  for (RemoteWork& each : *all) {
+    std::string output = output_pattern(each.output, {});
     session::FrameSink drawn = sources.empty() ? std::move(sink) : session::FrameSink([](std::span<const std::byte>) {});
-    sources.push_back(std::make_unique<RemoteSource>(std::move(work), output_pattern(output, {}), 0, std::move(drawn)));
+    sources.push_back(std::make_unique<RemoteSource>(std::move(each), std::move(output), 0, std::move(drawn)));
   }
   return std::unique_ptr<RecordingSource>(new RemoteSources(std::move(sources)));
 }

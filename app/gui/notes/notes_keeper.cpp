@@ -13,31 +13,29 @@
 #include "base/files/file_path.h"
 #include "export/trace_writing.h"
 #include "model/file/privacy.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::ui {
 namespace {
 
-// The longest beginning that a note may have.
+// The longest start of the text that a note can store.
 QString kept_of(const QString& text) {
-  QByteArray bytes = text.toUtf8();
-  if (bytes.size() <= static_cast<qsizetype>(kLongestNote)) return text;
-  qsizetype end = static_cast<qsizetype>(kLongestNote);
-  while (end > 0 && (static_cast<unsigned char>(bytes[end]) & 0xc0) == 0x80) --end;  // not within a letter
-  return QString::fromUtf8(bytes.first(end));
+  const std::string bytes = text.toStdString();
+  return bytes.size() <= kLongestNote ? text : QString::fromStdString(std::string(first_bytes(bytes, kLongestNote)));
 }
 
 std::filesystem::path path_of_notes(const QString& trace_file) {
-  std::filesystem::path path = file_path(trace_file);  // it is there, whatever its name
+  std::filesystem::path path = file_path(trace_file);  // the real path, even if its name is not text
   path += ".notes";
   return path;
 }
 
 QString name_of_notes(const QString& trace_file) { return QFileInfo(NotesKeeper::fileOf(trace_file)).fileName(); }
 
-// When the recording began that the notes are about.
+// When the recording of the notes started.
 QString began_text(const Notes& notes) { return QLocale().toString(QDateTime::fromMSecsSinceEpoch(notes.utc_epoch / 1'000'000), QLocale::ShortFormat); }
 
-// "run.trace.notes.old", else with a number behind it.
+// "run.trace.notes.old", or with a number behind it.
 std::filesystem::path unused_name(const std::filesystem::path& file) {
   std::filesystem::path name = file;
   name += ".old";
@@ -50,16 +48,15 @@ std::filesystem::path unused_name(const std::filesystem::path& file) {
   return name;
 }
 
-// Brings the notes into the file, for those who may read the trace; where there are none, the file goes. Fails with one sentence, and leaves what
-// was there.
-Result<void> write(const std::filesystem::path& path, const Notes& notes, const std::filesystem::path& trace) {
-  if (notes.notes.empty() && notes.other_lines.empty()) {
-    std::error_code error;
-    std::filesystem::remove(path, error);
-    return error ? Result<void>(Error{path.string() + " can't be removed: " + error.message() + "."}) : Result<void>();
-  }
-  return write_text({path.string(), readers_of({&trace, 1})}, {},
-                    [&](const TextConsumer& consumer) { return consumer(format_notes(notes, trace.filename().string())); });
+// Writes the text of notes into the file, with the permissions of the trace. Fails with one sentence, and leaves the present file unchanged.
+Result<void> write_notes(const std::filesystem::path& path, const std::string& text, const std::filesystem::path& trace) {
+  return write_text({path.string(), readers_of({&trace, 1})}, {}, [&](const TextConsumer& consumer) { return consumer(text); });
+}
+
+Result<void> remove_notes(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  return error ? Result<void>(Error{path.string() + " can't be removed: " + error.message() + "."}) : Result<void>();
 }
 
 }  // namespace
@@ -142,7 +139,7 @@ NotesKeeper::Reading NotesKeeper::read(const Place& place, Notes& notes) {
   const std::filesystem::path path = path_of_notes(place.trace_file);
   std::error_code unreadable;
   const std::filesystem::file_status status = std::filesystem::status(path, unreadable);
-  if (status.type() == std::filesystem::file_type::not_found) return Reading::kNoFile;
+  if (status.type() == std::filesystem::file_type::not_found || unreadable == std::errc::filename_too_long) return Reading::kNoFile;
   if (!std::filesystem::is_regular_file(status) || std::filesystem::file_size(path, unreadable) > kLargestNotesFile || unreadable) return Reading::kRefused;
   std::ifstream file(path, std::ios::binary);
   if (!file) return Reading::kRefused;
@@ -164,12 +161,12 @@ void NotesKeeper::show(const Place& place, const std::vector<Note>& notes) {
 std::vector<Note> NotesKeeper::notesOf(const Place& place) const {
   std::vector<Note> notes;
   for (const timeline::TimelineView::Marker& marker : view_.markers())
-    if (marker.file == place.trace_file) notes.push_back({marker.own_time, marker.text.toStdString()});
+    if (marker.file == place.trace_file) notes.push_back({marker.own_time, stored_text(marker.text.toStdString())});
   std::stable_sort(notes.begin(), notes.end(), [](const Note& a, const Note& b) { return a.time < b.time; });
   return notes;
 }
 
-// What would be cut when the file is read again is not written.
+// Text that would be cut when the file is read again is not written.
 void NotesKeeper::cutLongTexts() {
   std::vector<timeline::TimelineView::Marker> markers = view_.markers();
   bool is_cut = false;
@@ -195,7 +192,7 @@ void NotesKeeper::save() {
   for (Place& place : places_) {
     const std::vector<Note> mine = notesOf(place);
     if (mine == place.notes.notes || !keep(place, mine)) continue;
-    if (mine != place.notes.notes) show(place, place.notes.notes);  // somebody else wrote some
+    if (mine != place.notes.notes) show(place, place.notes.notes);  // somebody else wrote some, too
   }
 }
 
@@ -214,12 +211,19 @@ QString NotesKeeper::whyNot(const Place& place, Reading reading, const Notes& th
     case Reading::kNoFile:
       break;
   }
-  if (there.left_out == 0) return {};  // else that would be gone
+  if (there.left_out == 0) return {};  // otherwise the notes that were left out would be lost
   return tr("%1 has more than %2 notes, or some of more than %3 bytes: not all are shown, and changes are not written. Rename it: they are written then, at "
             "the latest when you close the window.")
       .arg(name)
       .arg(kMostNotes)
       .arg(kLongestNote);
+}
+
+QString NotesKeeper::tooMuch(const Notes& notes, const std::string& text) {
+  if (notes.notes.size() > kMostNotes) return tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes);
+  if (text.size() > kLargestNotesFile)
+    return tr("The notes on a trace have at most %1 MiB of text: remove some, so that the others are kept.").arg(kLargestNotesFile >> 20);
+  return {};
 }
 
 bool NotesKeeper::setAside(Place& place, const Notes& there) {
@@ -237,10 +241,6 @@ bool NotesKeeper::setAside(Place& place, const Notes& there) {
 }
 
 bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
-  if (mine.size() > kMostNotes) {
-    emit said(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
-    return false;
-  }
   Notes there;
   Reading reading = read(place, there);
   if (reading == Reading::kOfAnother && place.gives_way) {
@@ -257,7 +257,13 @@ bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
     notes.other_lines = place.notes.other_lines;
   }
   if (place.utc_epoch != 0) notes.utc_epoch = place.utc_epoch;
-  if (const Result<void> written = write(path_of_notes(place.trace_file), notes, file_path(place.trace_file)); !written) {
+  const std::filesystem::path trace = file_path(place.trace_file), file = path_of_notes(place.trace_file);
+  const std::string text = format_notes(notes, trace.filename().string());
+  if (const QString why = tooMuch(notes, text); !why.isEmpty()) {
+    emit said(why);
+    return false;
+  }
+  if (const Result<void> written = notes.notes.empty() && notes.other_lines.empty() ? remove_notes(file) : write_notes(file, text, trace); !written) {
     emit said(tr("The markers can't be kept: %1").arg(QString::fromStdString(written.error().text)));
     return false;
   }

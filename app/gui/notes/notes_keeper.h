@@ -1,14 +1,15 @@
-// Keeps the markers of the timeline beside the trace's file, as notes (model/notes): they are there again when the file is opened, here or
-// elsewhere. The trace itself is never written to. What somebody else, or another window, wrote into the file meanwhile stays in it. Notes on a recording
-// that had the name before get another name once there are some on this one.
+// Stores the markers of the timeline as notes beside the trace's file (model/notes), so that they are there when the file is opened again, here or elsewhere.
+// The trace itself is never written to. What somebody else, or another window, wrote into the notes file meanwhile stays in it. Notes on an earlier recording
+// with the same file name are renamed when this one gets its first note.
 //
-// Where several files are one trace, the notes of each are shown at their times on the common axis, and stay beside their own file, in its own
-// times. What is new there is kept beside the folder, where one was opened; else beside the file whose times the axis has.
+// If several files are one trace, the notes of each are shown at their times on the common axis, and are stored beside their own file, in its own times. New
+// notes are stored beside the folder if one was opened, else beside the file whose times the axis has.
 //
 // Threads: the GUI thread only. Files of notes are small.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <QMap>
@@ -28,25 +29,24 @@ class NotesKeeper : public QObject {
  public:
   explicit NotesKeeper(timeline::TimelineView& view, QObject* parent = nullptr);
 
-  // The timeline shows the trace of this file, which may be recorded still, or of several: the trace's parts then say which. Its notes join the markers that
-  // are there.
+  // To be called when the timeline shows the trace of this file, which may still be recorded, or of several files: the parts of the trace then say which. Adds
+  // its notes to the markers that are there.
   void open(const QString& trace_file, const Trace& trace);
-  // It shows the two traces of which `pair` is made, on the time axis of the first. Where the second comes to lie elsewhere on it, its notes go with it.
+  // To be called when it shows the two traces of `pair` on the time axis of the first. If the second trace is shifted, its notes move with it.
   void openPair(const QString& first, const QString& second, const Trace& pair);
   [[nodiscard]] bool isOpen() const { return !places_.empty(); }
   [[nodiscard]] bool hasSeveral() const { return places_.size() > 1; }
-  // It shows something that has no file: markers are kept in sight alone.
+  // To be called when it shows something that has no file: markers are then kept only in memory.
   void close();
-  // Tries again what could not be written, and returns the files that still lack what is shown; empty where all is kept.
+  // Tries again to write what could not be written, and returns the files that still lack notes; empty if all are stored.
   [[nodiscard]] QStringList unwritten();
-  // Where the notes of a trace are.
+  // The file of the notes of a trace.
   [[nodiscard]] static QString fileOf(const QString& trace_file) { return trace_file + QStringLiteral(".notes"); }
 
  signals:
-  void filesChanged(
-      const QMap<QString, QString>& names);  // what files that have notes of their own are called, by their paths; of a pair with A and B in front
-  void said(const QString& sentence);        // of notes that can't be read or written, or not as they are
-  void saving();                             // what was said before is no longer so
+  void filesChanged(const QMap<QString, QString>& names);  // names of the files that have notes of their own, by their paths; for a pair with A and B in front
+  void said(const QString& sentence);                      // notes cannot be read or written, or only in part
+  void saving();                                           // earlier problems are obsolete
 
  private:
   enum class Reading { kDone, kNoFile, kRefused, kOfAnother };
@@ -54,31 +54,33 @@ class NotesKeeper : public QObject {
   struct Place {
     QString trace_file;
     QString name;
-    ClockLine clock;             // from its times to those that are shown
-    std::int64_t utc_epoch = 0;  // of the recording; 0 where not known
-    Notes notes = {};            // as they were in the file when it was last read or written here
-    bool gives_way = false;      // the file was of another recording when this trace was opened: it goes aside for the first note
+    ClockLine clock;             // from times of the file to times that are shown
+    std::int64_t utc_epoch = 0;  // of the recording; 0 if not known
+    Notes notes = {};            // content of the file when it was last read or written here
+    bool gives_way = false;      // the file belonged to another recording when this trace was opened: it is renamed before the first note is written
     [[nodiscard]] bool isOf(const Place& other) const { return trace_file == other.trace_file && clock == other.clock; }
   };
-  // The notes that the file has now.
+  // Reads the present notes of the file.
   [[nodiscard]] static Reading read(const Place& place, Notes& notes);
   void load(Place& place);
   void open(std::vector<Place> places);
   void save();
-  // Why the file, as it was read, can't take notes on the place; empty: it can.
+  // Why the file, as it was read, cannot take notes on the place; empty: it can.
   [[nodiscard]] static QString whyNot(const Place& place, Reading reading, const Notes& there);
-  // Gives the file of another recording a name of its own, or says why not.
+  // Why these notes, whose file has this text, would not be read again; empty: they would.
+  [[nodiscard]] static QString tooMuch(const Notes& notes, const std::string& text);
+  // Renames the file of another recording, or says why that failed.
   [[nodiscard]] bool setAside(Place& place, const Notes& there);
-  // Brings what changed in the notes of a place into its file; place.notes is then what that has. Else it says why not, and changes nothing.
+  // Writes changes of the notes of a place into its file; place.notes is then the content of the file. If that fails, says why and changes nothing.
   [[nodiscard]] bool keep(Place& place, const std::vector<Note>& mine);
-  // The notes that the markers of a place are.
+  // The notes that correspond to the markers of a place, with the texts that the file can have (stored_text).
   [[nodiscard]] std::vector<Note> notesOf(const Place& place) const;
-  // In place of the markers of a place.
+  // Replaces the markers of a place.
   void show(const Place& place, const std::vector<Note>& notes);
   void cutLongTexts();
 
   timeline::TimelineView& view_;
-  std::vector<Place> places_;  // none: nothing is kept
+  std::vector<Place> places_;  // empty: nothing is stored
 };
 
 }  // namespace lanescope::ui

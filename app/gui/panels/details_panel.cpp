@@ -2,19 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QAction>
 #include <QClipboard>
-#include <QElapsedTimer>
 #include <QGuiApplication>
 #include <QMenu>
+#include <QScrollBar>
 #include <QTextDocumentFragment>
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "analysis/place.h"
 #include "base/text/shown_name.h"
 #include "base/text/texts.h"
 #include "model/events/name_family.h"
+#include "timeline/core/navigation.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
@@ -22,14 +25,15 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr std::size_t kShownWaits = 3;   // hops of what an event waited for
-constexpr std::size_t kLinkedWork = 50;  // GPU events listed of one call; a CUDA graph launches thousands
+constexpr std::size_t kShownWaits = 3;                    // hops of what an event waited for
+constexpr std::size_t kShownSums = 12, kShownParts = 60;  // of the critical path of a step
+constexpr std::size_t kLinkedWork = 50;                   // GPU events that are listed for one call; a CUDA graph launches thousands
 
 QString table_cell(const QString& html, const QString& attributes, bool is_whole) {
   return QStringLiteral("<td%1%2>%3</td>").arg(attributes, is_whole ? QStringLiteral(" style='white-space:nowrap'") : QString(), html);
 }
 
-// A time, and its share, is never broken within itself, nor is a short label; a name that is longer than its line is.
+// Lines are not broken within a time and its share, nor within a short label; only a name that is longer than its line is broken.
 QString property_row(const QString& label, const QString& value) {
   constexpr qsizetype kLongestTime = 24, kShortLabel = 12;  // characters
   const QString text = QTextDocumentFragment::fromHtml(value).toPlainText();
@@ -38,7 +42,7 @@ QString property_row(const QString& label, const QString& value) {
   return QStringLiteral("<tr>%1%2</tr>").arg(table_cell(label, QStringLiteral(" class='label'"), is_short), table_cell(value, {}, is_time));
 }
 
-// Why GPUs were idle in the range, a line a cause.
+// Why GPUs were idle in the range, a line for each cause.
 QString idle_rows(const RangeSummary& summary) {
   QString rows;
   const timeline::GpuNames names(*summary.trace);
@@ -56,7 +60,7 @@ QString share_of(double share, TimeRange range) {
 }
 QString share_of(Nanoseconds time, TimeRange range) { return share_of(static_cast<double>(time) / static_cast<double>(range.length()), range); }
 
-// How long GPUs communicated, how much of that nothing else ran beside, and how much of that was waiting.
+// How long GPUs communicated, for how much of that nothing else ran, and how much of that was waiting.
 QString communication_rows(const RangeSummary& summary) {
   QString rows;
   const timeline::GpuNames names(*summary.trace);
@@ -69,7 +73,9 @@ QString communication_rows(const RangeSummary& summary) {
   return rows;
 }
 
-QString link(EventRef event, const QString& text) { return QStringLiteral("<a href='event:%1/%2'>%3</a>").arg(event.lane).arg(event.index).arg(text); }
+QString link(EventRef event, const QString& text) {
+  return event.valid() ? QStringLiteral("<a href='event:%1/%2'>%3</a>").arg(event.lane).arg(event.index).arg(text) : text;
+}
 
 std::optional<EventRef> linked_event(const QUrl& url) {
   const QStringList parts = url.path().split(u'/');
@@ -77,28 +83,59 @@ std::optional<EventRef> linked_event(const QUrl& url) {
   return EventRef{parts[0].toUInt(), parts[1].toUInt()};
 }
 
-QString link_with_time(const Trace& trace, EventRef ref) {
+// `shown`: the same event in the trace that is shown; not valid if it is not there.
+QString link_with_time(const Trace& trace, EventRef ref, EventRef shown) {
   const Event event = trace.event(ref);
   return QObject::tr("%1 <span class='label'>%2 at %3</span>")
-      .arg(link(ref, html(timeline::event_title(trace, ref))), html(timeline::format_duration(event.duration)), html(timeline::format_time(event.start)));
+      .arg(link(shown, html(timeline::event_title(trace, ref))), html(timeline::format_duration(event.duration)), html(timeline::format_time(event.start)));
 }
 
 QString work_html(const Trace& trace, EventRef call) {
   const std::vector<EventRef> work = trace.work_of(call);
   QStringList links;
-  for (std::size_t i = 0; i < std::min(work.size(), kLinkedWork); ++i) links += link_with_time(trace, work[i]);
+  for (std::size_t i = 0; i < std::min(work.size(), kLinkedWork); ++i) links += link_with_time(trace, work[i], work[i]);
   if (work.size() > kLinkedWork) links += QObject::tr("and %1 more").arg(work.size() - kLinkedWork);
   return links.join(QStringLiteral("<br>"));
 }
 
-// A property's value, with a link to the event that it names, as that stands in the trace.
+// The value of a property, with a link to the event `named` by it, which belongs to `trace`.
 QString value_html(const Trace& trace, EventRef named, const timeline::Property& property) {
-  if (named.valid()) return link_with_time(trace, named);
+  if (named.valid()) return link_with_time(trace, named, named);
   if (property.source) {
     const QString place = QString::fromStdString(property.source->file) + u':' + QString::number(property.source->line);
     return QStringLiteral("<a href='source:%1'>%2</a>").arg(QString::fromLatin1(QUrl::toPercentEncoding(place)), shown_text(property.value).toHtmlEscaped());
   }
   return shown_text(property.value).toHtmlEscaped();
+}
+
+// The critical path of the step, if it is known; of an earlier state of the trace until it is known of the present one.
+QString step_html(const WaitSource& waits, const SelectionState& state, EventRef step, TimeRange time) {
+  const std::shared_ptr<const WaitSource::StepPath>& of = waits.stepPath();
+  if (!of || state.inTrace(of->step, *of->trace) != step || (!step.valid() && of->time != time)) return {};
+  const std::shared_ptr<const Trace>& trace = of->trace;
+  const TimeRange whole = of->path.range;
+  // A kernel as lists show it; its whole name may take more lines than all else.
+  const auto title_of = [&](EventRef event) {
+    const bool is_kernel = event_kind(*trace, event) == EventKind::kKernel;
+    return is_kernel ? shown_name(*trace, EventKind::kKernel, trace->event(event).name).toHtmlEscaped() : html(timeline::event_title(*trace, event));
+  };
+  const auto line = [&](const analysis::PathPart& part, const QString& took) {
+    const QString event = part.event.valid() ? link(state.inTrace(part.event, *trace), title_of(part.event)) : QString();
+    return QStringLiteral("%1 <span class='label'>%2</span> %3").arg(took, shown_text(analysis::path_words(part)).toHtmlEscaped(), event);
+  };
+  QStringList sums, parts;
+  for (std::size_t i = 0; i < std::min(of->sums.size(), kShownSums); ++i)
+    sums += line(of->sums[i].longest, share_of(of->sums[i].time, whole)) +
+            (of->sums[i].parts > 1 ? QStringLiteral(" <span class='label'>%1</span>").arg(DetailsPanel::tr("in %1 parts").arg(of->sums[i].parts)) : QString());
+  if (of->sums.size() > kShownSums) sums += DetailsPanel::tr("and %1 more").arg(of->sums.size() - kShownSums);
+  for (std::size_t i = 0; i < std::min(of->path.parts.size(), kShownParts); ++i) {
+    const analysis::PathPart& part = of->path.parts[i];
+    parts += line(part, DetailsPanel::tr("%1 at %2").arg(html(timeline::format_duration(part.range.length())), html(timeline::format_time(part.range.begin))));
+  }
+  if (of->path.parts.size() > kShownParts) parts += DetailsPanel::tr("and %1 more").arg(of->path.parts.size() - kShownParts);
+  const QString title = DetailsPanel::tr("Critical path of %1").arg(html(timeline::format_duration(whole.length())));
+  return QStringLiteral("<p><b>%1</b><br>%2</p><p><b>%3</b><br>%4</p>")
+      .arg(title, sums.join(QStringLiteral("<br>")), DetailsPanel::tr("In order of time"), parts.join(QStringLiteral("<br>")));
 }
 
 }  // namespace
@@ -138,18 +175,21 @@ DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, co
   connect(&idle, &IdleTimeSource::changed, this, [this] {
     if (shows_range_) paced_.request();
   });
-  connect(&waits, &WaitSource::changed, this, [this] {
-    if (!shows_range_) show();
+  connect(&waits, &WaitSource::changed, this, [this] { show(); });
+  connect(&state, &SelectionState::openEventsChanged, this, [this] {
+    const bool grows = state_.trace() && state_.openAt(state_.selectedEvent());
+    const bool is_read = browser_->textCursor().hasSelection();  // a text that is about to be copied stays
+    if ((std::exchange(shows_open_, grows) || grows) && !is_read) show();
   });
   paced_.after(job_);
   connect(&paced_, &PacedUpdate::due, this, [this] {
-    show();  // what is known of the event may be more now, and links are to events of the trace that is shown
+    show();  // more may be known of the event now, and links must refer to events of the shown trace
     summarize();
   });
   show();
 }
 
-// The colours are written into what is shown.
+// The text contains colours of the palette.
 void DetailsPanel::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange) show();
@@ -170,15 +210,24 @@ void DetailsPanel::show() {
   const QString dimmed = palette().color(QPalette::PlaceholderText).name(QColor::HexRgb);
   browser_->document()->setDefaultStyleSheet(QStringLiteral(".label { color: %1; } td { padding-right: 8px; } a { color: %2; text-decoration: none; }")
                                                  .arg(dimmed, palette().color(QPalette::Link).name()));
-  if (body == shown_body_ && dimmed == shown_color_) return;  // so that its user's place and selected text stay
+  if (body == shown_body_ && dimmed == shown_color_) return;  // so that the user's scroll position and selected text stay
   shown_body_ = body;
   shown_color_ = dimmed;
+  const auto subject = std::pair(state_.selectedEvent(), range);
+  const int place = std::exchange(shown_subject_, subject) == subject ? browser_->verticalScrollBar()->value() : 0;
   browser_->setHtml(body);
+  browser_->verticalScrollBar()->setValue(place);
+}
+
+std::vector<timeline::Property> DetailsPanel::propertiesOf(EventRef event) const {
+  const Trace& trace = *state_.trace();
+  const std::optional<Nanoseconds> now = state_.openAt(event);
+  return now ? timeline::describe_open_event(trace, event, *now) : timeline::describe_event(trace, event);
 }
 
 QString DetailsPanel::eventHtml(EventRef event) const {
   const Trace& trace = *state_.trace();
-  const std::vector<timeline::Property> properties = timeline::describe_event(trace, event);
+  const std::vector<timeline::Property> properties = propertiesOf(event);
   QString rows;
   for (std::size_t i = 1; i < properties.size(); ++i)
     rows += property_row(shown_text(properties[i].label).toHtmlEscaped(),
@@ -187,7 +236,7 @@ QString DetailsPanel::eventHtml(EventRef event) const {
   QString title = shown_text(timeline::event_words(trace, event));
   if (event_kind(trace, event) == EventKind::kKernel) title = shown_name(trace, EventKind::kKernel, trace.event(event).name);
   if (event_kind(trace, event) == EventKind::kKernel && title.toStdString() != whole)
-    rows += property_row(tr("Whole name"), html(whole));  // it may fill the panel
+    rows += property_row(tr("Whole name"), html(whole));  // it may fill the whole panel
   if (const std::string family = name_family(whole); family != whole)
     rows += property_row(
         tr("Family"),
@@ -196,13 +245,16 @@ QString DetailsPanel::eventHtml(EventRef event) const {
 }
 
 QString DetailsPanel::waitsHtml(EventRef event) const {
+  const Event own_time = state_.trace()->event(event);
+  if (const QString way = step_html(waits_, state_, event, {own_time.start, own_time.end()}); !way.isEmpty()) return way;
   const std::shared_ptr<const WaitSource::Chain>& chain = waits_.chain();
-  if (!chain || chain->trace != state_.trace()) return {};
+  if (!chain) return {};
+  const EventRef known = timeline::find_again(*state_.trace(), event, *chain->trace);  // which may be of an earlier state of the trace
   const std::vector<EventRef> events = chain->events();
-  const auto own = static_cast<std::size_t>(std::find(events.begin(), events.end(), event) - events.begin());  // events are waits, with the first in front
+  const auto own = static_cast<std::size_t>(std::find(events.begin(), events.end(), known) - events.begin());  // events are waits, preceded by the first event
   QStringList lines;
   if (own == 0 && chain->waited > 0) {
-    const Nanoseconds whole = chain->trace->event(event).duration;
+    const Nanoseconds whole = chain->trace->event(known).duration;
     lines += tr("This rank waited for another for %1 of %2; the transfer took %3.")
                  .arg(html(timeline::format_duration(chain->waited)), html(timeline::format_duration(whole)),
                       html(timeline::format_duration(whole - chain->waited)));
@@ -212,14 +264,14 @@ QString DetailsPanel::waitsHtml(EventRef event) const {
     lines +=
         QStringLiteral("<span class='label'>%1</span> %2")
             .arg(shown_text(analysis::wait_words(*chain->trace, wait)).toHtmlEscaped(),
-                 wait.event.valid() ? link_with_time(*chain->trace, wait.event)
+                 wait.event.valid() ? link_with_time(*chain->trace, wait.event, state_.inTrace(wait.event, *chain->trace))
                                     : tr("%1 at %2").arg(html(timeline::format_duration(wait.time.length())), html(timeline::format_time(wait.time.begin))));
   }
   if (chain->waits.size() > own + kShownWaits) lines += tr("and %1 more: press Y").arg(chain->waits.size() - own - kShownWaits);
   return lines.isEmpty() ? QString() : QStringLiteral("<p>%1<br>%2</p>").arg(tr("Waited for:"), lines.join(QStringLiteral("<br>")));
 }
 
-// A gap that is selected beside a range was chosen later.
+// A gap that is selected together with a range was chosen later.
 std::optional<TimeRange> DetailsPanel::wantedRange() const {
   const std::optional<timeline::Selection::Gap>& gap = state_.selection().gap();
   return gap ? std::optional(gap->range) : state_.selectedRange();
@@ -245,8 +297,9 @@ QString DetailsPanel::rangeHtml(TimeRange range) const {
     rows += property_row(tr("%1 busy").arg(html(summary_->busy[gpu].first)), share_of(summary_->busy[gpu].second, range));
   if (is_summed) rows += communication_rows(*summary_);
   if (is_summed && !gap) rows += idle_rows(*summary_);
-  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2</table>%3")
-      .arg(title, rows, is_summed ? summary_html(*summary_) : QString());
+  const EventRef next = selected && gap ? operation_behind(*state_.trace(), selected->range, selected->gpu) : EventRef{};
+  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2</table>%3%4")
+      .arg(title, rows, next.valid() ? waitsHtml(next) : QString(), step_html(waits_, state_, {}, range) + (is_summed ? summary_html(*summary_) : QString()));
 }
 
 void DetailsPanel::showRange() {
@@ -263,12 +316,9 @@ void DetailsPanel::summarize() {
   const std::optional<TimeRange> range = wantedRange();
   if (!trace || !range || trace->provenance().outline_only) return job_.cancel();
   job_.start([this, trace, idle = idle_.idleTime(), communication = idle_.communicationTime(), range = *range](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     auto summary = summarize_range(trace, idle, communication, range, job.stop());
     if (!summary) return;
-    job.deliver([this, summary = std::move(summary), took = clock.elapsed()] {
-      paced_.tookMilliseconds(took);
+    job.deliver([this, summary = std::move(summary)] {
       summary_ = summary;
       if (shows_range_) show();
     });
@@ -277,7 +327,7 @@ void DetailsPanel::summarize() {
 
 void DetailsPanel::copyAll() const {
   if (state_.trace() && state_.selectedEvent().valid() && !(shows_range_ && wantedRange()))
-    QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
+    QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(propertiesOf(state_.selectedEvent()))));
   else
     QGuiApplication::clipboard()->setText(text());
 }

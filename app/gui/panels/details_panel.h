@@ -1,6 +1,5 @@
-// Everything that is known of the selected event, as text that can be selected and copied, with links to what it launched, what launched
-// it and what it waited for; or of the selected range: the gap of a GPU that it is, how busy GPUs are in it, and durations by name. Whichever was selected
-// last.
+// All facts about the selected event, as text that can be selected and copied, with links to what it launched, what launched it and what it waited for; or
+// about the selected range: the gap of a GPU that it is, how busy GPUs are in it, and durations by name. The latest selection is shown.
 #pragma once
 
 #include <QTextBrowser>
@@ -12,6 +11,7 @@
 #include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
 #include "panels/range_summary.h"
+#include "timeline/core/words/describe.h"
 
 namespace lanescope::ui {
 
@@ -26,13 +26,14 @@ class DetailsPanel : public QWidget {
 
  signals:
   void sourceRequested(const QString& recorded_path, std::uint32_t line);
-  void familyRequested(const QString& family);  // its events, as a list
+  void familyRequested(const QString& family);  // the events of the family are to be listed
 
  protected:
   void changeEvent(QEvent* event) override;
 
  private:
   void show();
+  [[nodiscard]] std::vector<timeline::Property> propertiesOf(EventRef event) const;
   [[nodiscard]] QString eventHtml(EventRef event) const;
   [[nodiscard]] QString waitsHtml(EventRef event) const;  // what it waited for
   [[nodiscard]] std::optional<TimeRange> wantedRange() const;
@@ -47,7 +48,9 @@ class DetailsPanel : public QWidget {
   QTextBrowser* browser_;
   QString shown_body_;
   QString shown_color_;
-  bool shows_range_ = false;  // rather than the selected event
+  std::pair<EventRef, std::optional<TimeRange>> shown_subject_;
+  bool shows_range_ = false;  // instead of the selected event
+  bool shows_open_ = false;   // an event that is open
   std::shared_ptr<const RangeSummary> summary_;
   PacedUpdate paced_;
   LatestJob job_;

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include <QDateTime>
-#include <QElapsedTimer>
 #include <QFontDatabase>
 #include <QHeaderView>
 #include <QLocale>
@@ -29,10 +28,10 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kExecutable = 6;                 // column of processes
-constexpr std::size_t kMostOutput = 4u << 20;  // bytes that are shown: to lay out a text takes many times its size
+constexpr int kExecutable = 6;                 // column in the list of processes
+constexpr std::size_t kMostOutput = 4u << 20;  // bytes that are shown, because the layout of a text takes many times its size
 
-// Qt takes the square of a paragraph's length to lay it out.
+// Qt's layout takes time quadratic in the length of a paragraph.
 std::string with_short_lines(std::string_view text) {
   constexpr std::size_t kMostBytesOfLine = 2'000;  // bytes
   std::string lines;
@@ -49,7 +48,7 @@ std::string with_short_lines(std::string_view text) {
   return lines;
 }
 
-// Lines are as high as those of tables.
+// Lines have the same height as those of tables.
 class LineHeight : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -71,7 +70,7 @@ QTreeWidget* list_with(const QStringList& titles, const QString& name, QWidget* 
   return list;
 }
 
-// The line of a list, which may be one more than there are. What a trace has of these lists only grows.
+// Returns the line of a list, which is added if it does not exist. These lists of a trace only grow.
 QTreeWidgetItem* line_of(QTreeWidget& list, int line) {
   if (line < list.topLevelItemCount()) return list.topLevelItem(line);
   return new QTreeWidgetItem(&list);
@@ -81,7 +80,7 @@ void set_texts(QTreeWidgetItem& item, const QStringList& texts) {
   for (int column = 0; column < texts.size(); ++column) item.setText(column, texts[column]);
 }
 
-// The first columns as wide as what they hold, and some room.
+// Makes the first columns as wide as their content, with some room.
 void fit_columns(QTreeWidget& list, int columns) {
   const int room = list.fontMetrics().averageCharWidth() * 2;
   for (int column = 0; column < columns; ++column) {
@@ -158,16 +157,15 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
   tabs_->addTab(output_, tr("Output"));
   tabs_->addTab(recording_, tr("Recording"));
   recording_->setFrameShape(QFrame::NoFrame);
-  connect(tabs_, &QTabWidget::currentChanged, this, [this] {  // what is used changes
+  connect(tabs_, &QTabWidget::currentChanged, this, [this] {  // the present resource use is shown
     if (state_.trace() && tabs_->currentWidget() == recording_) showRecording(*state_.trace());
   });
   output_->setReadOnly(true);
   output_->setFrameShape(QFrame::NoFrame);
   output_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
   output_->setAccessibleName(tr("Output of the target"));
-  connect(&paced_, &PacedUpdate::due, this, &DiagnosticsPanel::show);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kSnapshot) return paced_.request();
+    if (change == TraceChange::kSnapshot) return while_shown_.soon();
     processes_->clear();
     messages_->clear();
     recording_->clear();
@@ -177,17 +175,12 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
     job_.cancel();
     has_looked_ = false;
     damage_.clear();
-    show();
+    while_shown_.atOnce();
   });
 }
 
 void DiagnosticsPanel::setRecording(Recording recording) {
-  if (std::exchange(now_, recording) != recording) show();
-}
-
-void DiagnosticsPanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  show();
+  if (std::exchange(now_, recording) != recording) while_shown_.atOnce();
 }
 
 void DiagnosticsPanel::setFiles(std::vector<std::filesystem::path> files) {
@@ -196,7 +189,7 @@ void DiagnosticsPanel::setFiles(std::vector<std::filesystem::path> files) {
   files_ = std::move(files);
   has_looked_ = false;
   damage_.clear();
-  show();
+  while_shown_.atOnce();
 }
 
 void DiagnosticsPanel::look(const Trace& trace) {
@@ -211,33 +204,31 @@ void DiagnosticsPanel::look(const Trace& trace) {
     }
     job.deliver([this, found = std::move(found)] {
       damage_ = found;
-      show();
+      while_shown_.atOnce();
       if (!damage_.empty()) emit damageFound();
     });
   });
 }
 
 void DiagnosticsPanel::show() {
-  paced_.cancel();
   const std::shared_ptr<const Trace>& trace = state_.trace();
-  if (!trace || !isVisible()) return;
-  QElapsedTimer clock;
-  clock.start();
+  if (!trace) return;
   look(*trace);
   showRecording(*trace);
   showProcesses(*trace);
   showMessages(*trace);
   showOutput(*trace);
   tabs_->setTabText(1, messages_->topLevelItemCount() == 0 ? tr("Messages") : tr("Messages (%1)").arg(messages_->topLevelItemCount()));
-  paced_.tookMilliseconds(clock.elapsed());
 }
 
 void DiagnosticsPanel::showRecording(const Trace& trace) {
   const Provenance& from = trace.provenance();
-  QString rows = escaped_row(tr("Format"), QString::fromStdString(from.format)) + escaped_row(tr("Recorded by"), QString::fromStdString(from.producer)) +
-                 escaped_row(tr("Host"), QString::fromStdString(from.host_name)) +
-                 escaped_row(tr("Operating system"), QString::fromStdString(from.operating_system)) + escaped_row(tr("Command"), command_text(from.command)) +
-                 escaped_row(tr("Working directory"), QString::fromStdString(from.working_directory));
+  QString rows =
+      escaped_row(tr("Format"), QString::fromStdString(from.format)) + escaped_row(tr("Recorded by"), QString::fromStdString(from.producer)) +
+      escaped_row(tr("Host"), QString::fromStdString(from.host_name)) + escaped_row(tr("Operating system"), QString::fromStdString(from.operating_system)) +
+      escaped_row(tr("Processors"), QString::fromStdString(processors_text(from))) +
+      escaped_row(tr("NVIDIA driver"), QString::fromStdString(from.driver_version)) + escaped_row(tr("Options"), QString::fromStdString(from.options)) +
+      escaped_row(tr("Command"), command_text(from.command)) + escaped_row(tr("Working directory"), QString::fromStdString(from.working_directory));
   if (from.utc_epoch != 0)
     rows += escaped_row(tr("Began"), QLocale().toString(QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000), QLocale::LongFormat));
   rows += escaped_row(tr("Spans"), QString::fromStdString(timeline::format_duration(trace.extent().length())));
@@ -296,7 +287,7 @@ void DiagnosticsPanel::showOutput(const Trace& trace) {
   const auto& output = trace.output();
   std::size_t fresh = 0;
   for (std::size_t i = shown_output_; i < output.size(); ++i) fresh += output[i].bytes.size();
-  if (shown_bytes_ + fresh > kMostOutput) {  // its end alone
+  if (shown_bytes_ + fresh > kMostOutput) {  // only its end is shown
     cursor.select(QTextCursor::Document);
     cursor.insertText(tr("(What was printed before this is left out here.)\n"), QTextCharFormat());
     shown_bytes_ = 0;

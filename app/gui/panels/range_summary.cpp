@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <span>
 #include <utility>
+
+#include <QUrl>
 
 #include "base/text/shown_name.h"
 #include "events/shown_events.h"
 #include "model/events/event_query.h"
+#include "model/events/name_family.h"
 #include "model/trace/combining/parts.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "panels/utilisation.h"
@@ -29,12 +34,19 @@ QString name_html(const Trace& trace, EventKind kind, NameId name) {
   return text.toHtmlEscaped();
 }
 
-QString value(const QString& label, const QString& text) {  // lines break between values alone
+// The name of the family, with a link that lists its events.
+QString family_html(const std::string& family) {
+  const QString text = QString::fromStdString(family);
+  const QString shown = text.size() > kLongestName ? text.left(kLongestName) + QChar(0x2026) : text;
+  return QStringLiteral("<a href='family:%1'>%2</a>").arg(QString::fromLatin1(QUrl::toPercentEncoding(text)), shown.toHtmlEscaped());
+}
+
+QString value(const QString& label, const QString& text) {  // lines are broken only between values
   return QStringLiteral("<span class='label' style='white-space:pre'>%1</span>&nbsp;%2")
       .arg(QString(label).replace(u' ', QChar::Nbsp), QString(text).replace(u' ', QChar::Nbsp));
 }
 
-// Of NameStatistics or a NameSum.
+// For NameStatistics or a NameSum.
 template <typename Entry>
 QStringList sums_of(const Entry& entry) {
   return {value(QObject::tr("count"), QString::fromStdString(timeline::format_count(entry.count))), value(QObject::tr("total"), duration(entry.total)),
@@ -47,8 +59,8 @@ QString entry_html(const Trace& trace, const OfRun<Entry>& of_run, const QString
   const QString run =
       of_run.run.empty() ? QString() : QStringLiteral("<span class='label'>%1</span>&nbsp;").arg(QString::fromStdString(of_run.run).toHtmlEscaped());
   return QStringLiteral("<p style='margin-top:6px; margin-bottom:0'>%1<b>%2</b> <span class='label'>%3</span><br>%4<br>%5</p>")
-      .arg(run, name_html(trace, entry.kind, entry.name), shown_text(event_kind_name(entry.kind)), sums_of(entry).join(QStringLiteral(" · ")),
-           spread.join(QStringLiteral(" · ")));
+      .arg(run, of_run.family.empty() ? name_html(trace, entry.kind, entry.name) : family_html(of_run.family), shown_text(event_kind_name(entry.kind)),
+           sums_of(entry).join(QStringLiteral(" · ")), spread.join(QStringLiteral(" · ")));
 }
 
 std::uint64_t count_within(const Trace& trace, std::span<const LaneId> lanes, TimeRange range) {
@@ -60,7 +72,7 @@ std::uint64_t count_within(const Trace& trace, std::span<const LaneId> lanes, Ti
   return count;
 }
 
-// Of each run that is compared its lanes; of a trace that compares none, all of them.
+// The lanes of each compared run; all lanes if the trace compares none.
 std::vector<std::pair<std::string, std::vector<LaneId>>> lanes_by_run(const Trace& trace, std::span<const LaneId> lanes) {
   std::vector<std::pair<std::string, std::vector<LaneId>>> runs;
   for (const LaneId lane : lanes) {
@@ -72,9 +84,38 @@ std::vector<std::pair<std::string, std::vector<LaneId>>> lanes_by_run(const Trac
   return runs;
 }
 
+using NamesOfFamilies = std::map<std::pair<EventKind, std::string>, std::set<NameId>>;  // and their names
+
+std::pair<EventKind, std::string> family_of(const Trace& trace, EventKind kind, NameId name) { return {kind, name_family(trace.name(name))}; }
+
+NamesOfFamilies families_of(const Trace& trace, const std::vector<NameSum>& sums) {
+  NamesOfFamilies families;
+  for (const NameSum& sum : sums) families[family_of(trace, sum.kind, sum.name)].insert(sum.name);
+  return families;
+}
+
+std::vector<NameSum> by_family(const Trace& trace, const std::vector<NameSum>& sums) {
+  std::map<std::pair<EventKind, std::string>, NameSum> together;
+  for (const NameSum& sum : sums) {
+    const auto [found, is_new] = together.try_emplace(family_of(trace, sum.kind, sum.name), sum);
+    NameSum& of = found->second;
+    if (is_new) continue;
+    of.count += sum.count;
+    of.total += sum.total;
+    of.minimum = std::min(of.minimum, sum.minimum);
+    of.maximum = std::max(of.maximum, sum.maximum);
+  }
+  std::vector<NameSum> all;
+  for (const auto& [family, sum] : together) all.push_back(sum);
+  return all;
+}
+
 template <typename Entry>
-void add(std::vector<OfRun<Entry>>& all, const std::string& run, std::vector<Entry> entries) {
-  for (Entry& entry : entries) all.push_back({run, std::move(entry)});
+void add(const Trace& trace, std::vector<OfRun<Entry>>& all, const std::string& run, const NamesOfFamilies& families, std::vector<Entry> entries) {
+  for (Entry& entry : entries) {
+    const auto family = families.find(family_of(trace, entry.kind, entry.name));
+    all.push_back({run, family == families.end() || family->second.size() < 2 ? std::string() : family->first.second, std::move(entry)});
+  }
   std::stable_sort(all.begin(), all.end(), [](const OfRun<Entry>& a, const OfRun<Entry>& b) { return a.entry.total > b.entry.total; });
 }
 
@@ -91,11 +132,14 @@ std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const 
   filter.window = range;
   const EventScope scope = listed_scope(*trace);
   const bool are_too_many = count_within(*trace, scope.lanes(), range) > most_listed(*trace);
-  for (const auto& [run, lanes] : lanes_by_run(*trace, scope.lanes()))
+  for (const auto& [run, lanes] : lanes_by_run(*trace, scope.lanes())) {
+    const std::vector<NameSum> sums = sums_by_name(*trace, lanes, range, stop);
+    const NamesOfFamilies families = families_of(*trace, sums);
     if (are_too_many)
-      add(summary->sums, run, sums_by_name(*trace, lanes, range, stop));
+      add(*trace, summary->sums, run, families, by_family(*trace, sums));
     else
-      add(summary->names, run, statistics_by_name(*trace, gather_events(*trace, lanes, filter, stop), stop));
+      add(*trace, summary->names, run, families, statistics_by_name(*trace, gather_events(*trace, lanes, filter, stop), stop, Grouping::kFamilies));
+  }
   if (stop.stop_requested()) return nullptr;
   if (const Result<void> all = check_all_was_read(*trace); !all) {
     summary->busy.clear();

@@ -17,29 +17,31 @@ namespace lanescope::ui {
 
 template <typename Entry>
 struct OfRun {
-  std::string run;  // of those that are compared: "A"; empty where none are
+  std::string run;     // of the compared runs: "A"; empty if no runs are compared
+  std::string family;  // the family of names (name_family) that the entry stands for; empty: one name
   Entry entry;
 };
 
 struct RangeSummary {
   std::shared_ptr<const Trace> trace;
   TimeRange range;
-  std::vector<std::pair<std::string, double>> busy;  // of each GPU: "GPU 0", and the share of the time in which anything ran on it
-  std::vector<std::pair<GpuId, std::vector<timeline::IdleTime::CauseTime>>> idle;  // of each GPU, by cause; the longest first
-  std::vector<timeline::CommunicationTime::OfGpu> communication;                   // of each GPU that communicates at all
-  std::vector<OfRun<NameStatistics>> names;  // of events that overlap the range, with their whole durations, apart for each run; longest total first
-  std::vector<OfRun<NameSum>> sums;          // in place of names, where events are more than most_listed()
-  std::string lack;                          // why there are no names and no sums, though there are events: some can't be read any more
+  std::vector<std::pair<std::string, double>> busy;  // for each GPU, for example "GPU 0": the share of the time in which anything ran on it
+  std::vector<std::pair<GpuId, std::vector<timeline::IdleTime::CauseTime>>> idle;  // for each GPU, by cause; the longest first
+  std::vector<timeline::CommunicationTime::OfGpu> communication;                   // for each GPU that communicates
+  // Of events that overlap the range, by family, with their whole durations, separately for each run; longest total first.
+  std::vector<OfRun<NameStatistics>> names;
+  std::vector<OfRun<NameSum>> sums;  // instead of names, if there are more events than most_listed()
+  std::string lack;                  // why there are no names and sums although there are events: some can no longer be read
 };
 
-// Samples and thread states are left out, as in lists. `idle`, `communication`: null where they are not known. Null when asked to stop. O(events in the range +
-// GPU events); where they are more than most_listed(), O(segments + events of those that the range cuts) for the sums.
+// Samples and thread states are left out, as in lists. `idle`, `communication`: null if not known. Returns null when asked to stop. O(events in the range + GPU
+// events); if there are more than most_listed(), O(segments + events of segments that the range cuts) for the sums.
 [[nodiscard]] std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace,
                                                                   const std::shared_ptr<const timeline::IdleTime>& idle,
                                                                   const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,
                                                                   const std::stop_token& stop);
 
-// As text of a browser: a block a name, fit for a narrow column.
+// As rich text: a block for each name, for a narrow column.
 [[nodiscard]] QString summary_html(const RangeSummary& summary);
 
 }  // namespace lanescope::ui

@@ -1,6 +1,5 @@
 #include "panels/report_page.h"
 
-#include <QElapsedTimer>
 #include <QVBoxLayout>
 
 #include "analysis/place.h"
@@ -11,7 +10,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr std::size_t kMostReportRows = 200'000;  // what sorts at once; the command line prints all
+constexpr std::size_t kMostReportRows = 200'000;  // rows that are sorted without delay; the command line prints all
 
 }  // namespace
 
@@ -29,20 +28,13 @@ ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* 
   message_->setContentsMargins(8, 4, 8, 4);
   message_->setWordWrap(true);
   message_->hide();
-  paced_.after(job_);
-  connect(&paced_, &PacedUpdate::due, this, &ReportPage::refresh);
+  while_shown_.after(job_);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
-    if (change == TraceChange::kSnapshot) return paced_.request();
+    if (change == TraceChange::kSnapshot) return while_shown_.soon();
     clear();
-    refresh();
+    while_shown_.atOnce();
   });
-  connect(&state, &SelectionState::selectedRangeChanged, this, [this] {
-    if (state_.timeBinding() == TimeBinding::kSelectedRange) paced_.request();
-  });
-  connect(&state, &SelectionState::visibleRangeChanged, this, [this] {
-    if (state_.timeBinding() == TimeBinding::kVisibleRange) paced_.request();
-  });
-  connect(&state, &SelectionState::timeBindingChanged, this, &ReportPage::refresh);
+  connect(&state, &SelectionState::boundRangeChanged, &while_shown_, &WhileShown::soon);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
     if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_.subject.trace)
       answered_.show(made_.subject, *time, event_at(*made_.subject.trace, *time));
@@ -51,12 +43,7 @@ ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* 
 
 void ReportPage::setReport(const stats::Report* report) {
   report_ = report;
-  refresh();
-}
-
-void ReportPage::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  refresh();
+  while_shown_.atOnce();
 }
 
 QStringList ReportPage::command() const {
@@ -81,8 +68,7 @@ void ReportPage::clear() {
 }
 
 void ReportPage::refresh() {
-  if (!isVisible() || !report_) return;
-  paced_.cancel();
+  if (!report_) return;
   const AnsweredTrace::Subject subject = answered_.subject();
   const std::shared_ptr<const Trace>& trace = subject.trace;
   if (!trace || trace->provenance().outline_only) {
@@ -91,22 +77,19 @@ void ReportPage::refresh() {
   }
   Made wanted{subject, report_, answered_.boundRange()};
   if (wanted == asked_) return;
-  if (wanted.report != asked_.report) clear();  // what is listed is named by the choice above it
+  if (wanted.report != asked_.report) clear();  // the choice above the list names its content
   asked_ = wanted;
   emit commandChanged();
   stats::ReportOptions options;
   options.time_range = wanted.time;
   options.rows = kMostReportRows;
   job_.start([this, wanted, options](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     stats::ReportOptions asked = options;
     asked.stop = job.stop();
     Result<stats::Table> table = stats::make_report(*wanted.report, *wanted.subject.trace, asked);
     if (job.stop().stop_requested()) return;
     if (const Result<void> all = check_all_was_read(*wanted.subject.trace); !all) table = all.error();
-    job.deliver([this, wanted, table = std::move(table), took = clock.elapsed()]() mutable {
-      paced_.tookMilliseconds(took);
+    job.deliver([this, wanted, table = std::move(table)]() mutable {
       made_ = wanted;
       if (!table) {
         table_->setTable(nullptr);

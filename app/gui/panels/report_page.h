@@ -1,4 +1,4 @@
-// One report of the model over the shown trace and the bound part of time, as a table.
+// One report of the model for the shown trace and the bound part of time, as a table.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "analysis/answered_trace.h"
 #include "base/jobs/latest_job.h"
-#include "base/jobs/paced_update.h"
+#include "base/jobs/while_shown.h"
 #include "base/state/selection_state.h"
 #include "model/stats/report.h"
 #include "tables/result_table.h"
@@ -23,15 +23,12 @@ class ReportPage : public QWidget {
 
   void setReport(const stats::Report* report);
   [[nodiscard]] ResultTable& table() { return *table_; }
-  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
-  // Words of the command that prints the same, without the file.
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || while_shown_.isPending(); }
+  // The words of the command that prints the same, without the file.
   [[nodiscard]] QStringList command() const;
 
  signals:
   void commandChanged();
-
- protected:
-  void showEvent(QShowEvent* event) override;
 
  private:
   void clear();
@@ -44,15 +41,15 @@ class ReportPage : public QWidget {
   ResultTable* table_;
   QLabel* message_;
   LatestJob job_;
-  PacedUpdate paced_;
   struct Made {
     AnsweredTrace::Subject subject;
     const stats::Report* report = nullptr;
     std::optional<TimeRange> time;
     bool operator==(const Made&) const = default;
   };
-  Made asked_;  // last
-  Made made_;   // what is in the table; of no trace where there is nothing
+  Made asked_;  // the last request
+  Made made_;   // what the table shows; has no trace if the table is empty
+  WhileShown while_shown_{*this, [this] { refresh(); }};
 };
 
 }  // namespace lanescope::ui

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include <QElapsedTimer>
 #include <QFontDatabase>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -15,6 +14,7 @@
 #include "analysis/place.h"
 #include "base/room/elided_label.h"
 #include "base/text/texts.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "tables/panel_layout.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
@@ -22,13 +22,13 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr std::size_t kMostAnswers = 200'000;  // what sorts at once; the command line prints all
+constexpr std::size_t kMostAnswers = 200'000;  // rows that are sorted without delay; the command line prints all
 constexpr std::size_t kAnswerBins = 60;
-constexpr int kEditorWidth = 430;       // px at first
-constexpr int kResultWidth = 700;       // px at first
-constexpr int kResultChartWidth = 240;  // px at first
+constexpr int kEditorWidth = 430;       // px initially
+constexpr int kResultWidth = 700;       // px initially
+constexpr int kResultChartWidth = 240;  // px initially
 
-// What the answer found, each with its first text. Null where rows say no times. `shift`: from its times to those that are shown.
+// The ranges of the answer, each with its first text. Null if the rows have no times. `shift`: from its times to times that are shown.
 std::shared_ptr<const timeline::AnswerRow> row_of(const stats::Table& table, Nanoseconds shift) {
   const auto text = std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& column) { return column.has_texts(); });
   const auto text_at = [&](TableRow row) { return text == table.columns().end() ? std::string() : std::string(table.text(text->text(row))); };
@@ -69,7 +69,7 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, Settings&
       chart_(new DurationChart(this)),
       on_timeline_(new QCheckBox(tr("On the timeline"), this)) {
   layOut();
-  for (const query::ReadyQuery& ready : query::ready_queries()) ready_->addItem(text_of(ready.title), text_of(ready.sql));
+  for (const query::ReadyQuery& ready : query::ready_queries()) ready_->addItem(shown_text(ready.title), text_of(ready.sql));
   connect(ready_, &QComboBox::activated, this, [this](int index) {
     write(ready_->itemData(index).toString());
     ask();
@@ -83,19 +83,16 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, Settings&
   key->setContext(Qt::WidgetWithChildrenShortcut);
   connect(key, &QShortcut::activated, this, &QueryPanel::ask);
   connect(&job_, &LatestJob::runningChanged, stop_, &QPushButton::setEnabled);
-  paced_.after(job_);
-  connect(&paced_, &PacedUpdate::due, this, &QueryPanel::answer);
+  while_shown_.after(job_);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
       job_.cancel();
       clear();
       showHint();
     }
-    follow();
+    while_shown_.soon();
   });
-  connect(&state, &SelectionState::selectedRangeChanged, this, &QueryPanel::follow);
-  connect(&state, &SelectionState::visibleRangeChanged, this, &QueryPanel::follow);
-  connect(&state, &SelectionState::timeBindingChanged, this, &QueryPanel::follow);
+  connect(&state, &SelectionState::boundRangeChanged, &while_shown_, &WhileShown::soon);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
     if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_.subject.trace)
       answered_.show(made_of_.subject, *time, event_at(*made_of_.subject.trace, *time));
@@ -154,7 +151,8 @@ void QueryPanel::ask() {
     return showMessage(tr("Write a query, or choose one of the prepared queries."));
   }
   if (ready_->findData(asked_) < 0) settings_.addQuery(asked_);
-  answer();
+  asked_of_.reset();
+  while_shown_.atOnce();
 }
 
 void QueryPanel::write(const QString& sql) {
@@ -163,7 +161,7 @@ void QueryPanel::write(const QString& sql) {
   all.insertText(sql);
 }
 
-// As in a shell: in the first line Up goes to earlier ones, in the last line Down to later ones, and then to what was being typed.
+// As in a shell: in the first line, Up recalls earlier queries; in the last line, Down recalls later ones, and finally the draft.
 bool QueryPanel::eventFilter(QObject* watched, QEvent* event) {
   if (watched != editor_ || event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
   const auto* key = static_cast<QKeyEvent*>(event);
@@ -176,10 +174,10 @@ bool QueryPanel::eventFilter(QObject* watched, QEvent* event) {
 
 bool QueryPanel::recall(Direction direction) {
   const QStringList asked = settings_.queries();
-  if (recalled_ >= 0 && (recalled_ >= asked.size() || asked[recalled_] != editor_->toPlainText())) recalled_ = -1;  // changed since, so it is a draft
+  if (recalled_ >= 0 && (recalled_ >= asked.size() || asked[recalled_] != editor_->toPlainText())) recalled_ = -1;  // it was edited since, so it is a draft
   qsizetype wanted = recalled_ + (direction == Direction::kEarlier ? 1 : -1);
   if (recalled_ < 0 && direction == Direction::kEarlier) {
-    if (!asked.isEmpty() && asked.first() == editor_->toPlainText()) ++wanted;  // it stands there
+    if (!asked.isEmpty() && asked.first() == editor_->toPlainText()) ++wanted;  // it is in the field already
     draft_ = editor_->toPlainText();
   }
   if (wanted < -1 || wanted >= asked.size()) return false;
@@ -206,29 +204,25 @@ void QueryPanel::fillRecent() {
 }
 
 void QueryPanel::stop() {
-  asked_.clear();  // until somebody asks again
-  paced_.cancel();
+  asked_.clear();  // until the user asks again
+  while_shown_.cancel();
   job_.cancel();
   showMessage(tr("Stopped."));
 }
 
-void QueryPanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  follow();
-}
-
 QueryPanel::Asked QueryPanel::now() const { return {answered_.subject(), answered_.boundRange(), answered_.shown(TimeRange{0, 1}).begin}; }
 
-void QueryPanel::follow() {
-  if (!isVisible() || asked_.isEmpty()) return;
+void QueryPanel::refresh() {
+  if (asked_.isEmpty()) return;
   Asked wanted = now();
-  if (time_ != query::TimeUse::kOfWindow) wanted.window = asked_of_.window;
-  if (wanted != asked_of_) paced_.request();
+  if (asked_of_ && time_ != query::TimeUse::kOfWindow) wanted.window = asked_of_->window;
+  if (wanted != asked_of_) answer();
 }
 
-// There is no answer, or none that is about what is shown.
+// There is no answer, or none about the shown trace.
 void QueryPanel::clear() {
-  asked_of_ = made_of_ = {};
+  asked_of_.reset();
+  made_of_ = {};
   row_ = nullptr;
   table_->setTable(nullptr);
   chart_->hide();
@@ -236,8 +230,6 @@ void QueryPanel::clear() {
 }
 
 void QueryPanel::answer() {
-  paced_.cancel();
-  if (asked_.isEmpty() || !isVisible()) return;
   const Asked of = now();
   const std::shared_ptr<const Trace>& trace = of.subject.trace;
   if (!trace || trace->provenance().outline_only) {
@@ -247,35 +239,31 @@ void QueryPanel::answer() {
   asked_of_ = of;
   showMessage(tr("Running the query…"));
   job_.start([this, of, sql = asked_.toStdString()](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     query::QueryOptions asked;
     asked.window = of.window;
     asked.limits.rows = kMostAnswers;
     asked.stop = job.stop();
     auto answer = std::make_shared<Result<query::QueryAnswer>>(query::run_query(*of.subject.trace, sql, asked));
+    if (const Result<void> all = check_all_was_read(*of.subject.trace); *answer && !all) *answer = all.error();
     const auto row = *answer ? row_of((*answer)->table, of.shift) : nullptr;
-    job.deliver([this, of, answer, row, took = clock.elapsed()] {
-      paced_.tookMilliseconds(took);
-      present(std::move(*answer), of, row);
-    });
+    job.deliver([this, of, answer, row] { present(std::move(*answer), of, row); });
   });
 }
 
 void QueryPanel::present(Result<query::QueryAnswer> answer, const Asked& of, std::shared_ptr<const timeline::AnswerRow> row) {
   if (!answer) {
-    const Asked asked_of = asked_of_;
-    clear();  // beside the sentence, an earlier answer would be taken for one to this
+    const std::optional<Asked> asked_of = asked_of_;
+    clear();  // an earlier answer beside the sentence would be mistaken for the answer to this query
     asked_of_ = asked_of;
     answered_question_.clear();
-    time_ = query::TimeUse::kWhole;  // what is wrong stays so wherever the selection goes
+    time_ = query::TimeUse::kWhole;  // an error does not depend on the selection
     return showFailure(QString::fromStdString(answer.error().text));
   }
   made_of_ = of;
   time_ = answer->time;
   row_ = std::move(row);
   showRow();
-  if (std::exchange(answered_question_, asked_) != asked_) table_->setTable(nullptr);  // the answer to another one begins at its top
+  if (std::exchange(answered_question_, asked_) != asked_) table_->setTable(nullptr);  // the answer to another query starts at its top
   const std::size_t rows = answer->table.row_count();
   QString said = rows == 1 ? tr("1 row") : tr("%1 rows").arg(QString::fromStdString(timeline::format_count(rows)));
   if (answer->rows == query::Rows::kFirst) said = tr("The first %1; the command line prints all").arg(said);
@@ -283,7 +271,7 @@ void QueryPanel::present(Result<query::QueryAnswer> answer, const Asked& of, std
   table_->setTable(std::make_shared<const stats::Table>(std::move(answer->table)));
   showMessage(said);
   showHistogram();
-  follow();  // only now it is known whether the part of time matters
+  while_shown_.soon();  // only now it is known whether the part of time matters
 }
 
 void QueryPanel::showRow() {
@@ -300,13 +288,13 @@ void QueryPanel::showMessage(const QString& text) {
 }
 
 void QueryPanel::showFailure(const QString& sentence) {
-  static const QRegularExpression longer_than_a_line(QStringLiteral("(\\S{60})(?=\\S)"));  // without a place to break, it would make the window wider
+  static const QRegularExpression longer_than_a_line(QStringLiteral("(\\S{60})(?=\\S)"));  // a long word would make the window wider
   showMessage({});
   failure_->setText(QString(sentence).replace(longer_than_a_line, QStringLiteral("\\1\u200b")));
   failure_->show();
 }
 
-// Of the current column where it holds times, else of the first column that is a duration.
+// For the current column if it has durations, else for the first column that has.
 void QueryPanel::showHistogram() {
   const std::shared_ptr<const stats::Table>& table = table_->results().table();
   const auto holds_durations = [&](int section) {

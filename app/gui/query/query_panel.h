@@ -1,6 +1,6 @@
-// Questions in SQL about the shown trace (model/query): what is typed, or one of those that many ask, is answered by a table, and a column of
-// numbers by a histogram. A row that says when something was leads to it; all of them can be a row of the timeline. :begin and :end are the
-// bound part of time; an answer about it follows the selection. What was asked before comes back by Up and Down, or from a menu, over restarts.
+// SQL queries over the shown trace (model/query): the typed query, or one of the common ones, is answered by a table, and by a histogram for a column of
+// numbers. A row with a time leads to its place; all rows together can be a row of the timeline. :begin and :end are the bound part of time; an answer that
+// uses them follows the selection. Previous queries are available by Up and Down, or from a menu, also after a restart.
 //
 // Nothing is computed while the panel is hidden.
 #pragma once
@@ -15,7 +15,7 @@
 
 #include "analysis/answered_trace.h"
 #include "base/jobs/latest_job.h"
-#include "base/jobs/paced_update.h"
+#include "base/jobs/while_shown.h"
 #include "base/state/selection_state.h"
 #include "base/state/settings.h"
 #include "model/query/query.h"
@@ -33,43 +33,42 @@ class QueryPanel : public QWidget {
 
   [[nodiscard]] QString text() const { return editor_->toPlainText(); }
   void setText(const QString& sql) { editor_->setPlainText(sql); }
-  void ask();   // what is typed
-  void stop();  // what is being answered
+  void ask();   // runs the typed query
+  void stop();  // stops the query that runs
 
   [[nodiscard]] ResultTable& table() { return *table_; }
   [[nodiscard]] QString message() const { return failure_->isHidden() ? message_->text() : failure_->text(); }
-  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || while_shown_.isPending(); }
 
  signals:
-  // The ranges of time of the answer are to be shown as a row of the timeline; null: none are any more.
+  // The time ranges of the answer are to be shown as a row of the timeline; null: no longer.
   void rowChanged(std::shared_ptr<const lanescope::timeline::AnswerRow> row);
 
  protected:
-  void showEvent(QShowEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void layOut();
-  void write(const QString& sql);  // what stands there can be brought back by undoing this
+  void write(const QString& sql);  // undo restores the previous text
   enum class Direction { kEarlier, kLater };
-  [[nodiscard]] bool recall(Direction direction);  // whether there is one
+  [[nodiscard]] bool recall(Direction direction);  // true if there is one
   void fillRecent();
-  // What an answer is of.
+  // The input of an answer.
   struct Asked {
     AnsweredTrace::Subject subject;
     std::optional<TimeRange> window;
-    Nanoseconds shift = 0;  // of the trace's times on the time axis
+    Nanoseconds shift = 0;  // from the trace's times to the time axis
     bool operator==(const Asked&) const = default;
   };
   [[nodiscard]] Asked now() const;
-  void follow();  // the trace, and the bound part of time, where the answer is about it
+  void refresh();  // answers again if the trace has changed, or the bound part of time and the answer uses it
   void answer();
   void present(Result<query::QueryAnswer> answer, const Asked& of, std::shared_ptr<const timeline::AnswerRow> row);
   void clear();
   void showRow();
   void showHint();
   void showMessage(const QString& text);
-  void showFailure(const QString& sentence);  // whole, however long it is
+  void showFailure(const QString& sentence);  // completely, even if it is long
   void showHistogram();
 
   SelectionState& state_;
@@ -82,20 +81,20 @@ class QueryPanel : public QWidget {
   QPushButton* ask_;
   QPushButton* stop_;
   QLabel* message_;
-  QLabel* failure_;  // in place of it, why there is no answer
+  QLabel* failure_;  // why there is no answer; replaces the table
   ResultTable* table_;
   DurationChart* chart_;
   QCheckBox* on_timeline_;
-  std::shared_ptr<const timeline::AnswerRow> row_;  // of the answer; null where it says no times
-  QString asked_;                                   // the question that was answered, or is being; empty: none
-  QString answered_question_;                       // that of which the answer is in the table
-  qsizetype recalled_ = -1;                         // which of those that were asked before stands in the field; -1: none
-  QString draft_;                                   // that was typed before the first of them came
+  std::shared_ptr<const timeline::AnswerRow> row_;  // of the answer; null if it has no times
+  QString asked_;                                   // the query that was answered or is running; empty: none
+  QString answered_question_;                       // the query whose answer is in the table
+  qsizetype recalled_ = -1;                         // index of the previous query that is in the field; -1: none
+  QString draft_;                                   // the text that was typed before a previous query replaced it
   query::TimeUse time_ = query::TimeUse::kWhole;
-  Asked asked_of_;  // last
-  Asked made_of_;   // what is in the table; of no trace where there is nothing
+  std::optional<Asked> asked_of_;  // of the last query; nothing: it was not run yet
+  Asked made_of_;                  // of the table; has no trace if the table is empty
   LatestJob job_;
-  PacedUpdate paced_;
+  WhileShown while_shown_{*this, [this] { refresh(); }};
 };
 
 }  // namespace lanescope::ui

@@ -9,6 +9,7 @@
 
 #include "model/trace/text/utf8.h"
 #include "record/start_dialog.h"
+#include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -18,21 +19,36 @@ constexpr int kAnswerLines = 7;
 
 QString shown(const std::string& text) { return QString::fromStdString(printable(text, LineBreaks::kKept)); }
 
-// Has a question answered there, on the thread of the job: what is printed, or why nothing was.
-Result<std::string> answer_to(remote::WorkSettings question, const LatestJob::Context& job) {
+QString name_of_copying() { return QObject::tr("Cop&y it there"); }
+
+remote::Wish wish_of(const LatestJob::Context& job) { return job.stop().stop_requested() ? remote::Wish::kLeave : remote::Wish::kGoOn; }
+
+struct Answer {
+  Result<std::string> text;  // the output, or why there is none
+  QString lanescope;         // the program that gave it
+};
+
+// Runs a question on the remote machine, on the thread of the job.
+Answer answer_to(RemoteWork question, const LatestJob::Context& job) {
   constexpr std::size_t kMost = 1u << 20;
   std::string printed;
   std::string said;
-  question.print = [&printed](remote::TextStream stream, std::string_view bytes) {
+  question.work.print = [&printed](remote::TextStream stream, std::string_view bytes) {
     if (stream == remote::TextStream::kOutput && printed.size() < kMost) printed.append(bytes);
   };
-  question.tell = [&said](const std::string& sentence) {
+  question.work.tell = [&said](const std::string& sentence) {
     if (said.size() < kMost) said += sentence + '\n';
   };
-  question.wish = [&job] { return job.stop().stop_requested() ? remote::Wish::kLeave : remote::Wish::kGoOn; };
-  const remote::WorkOutcome outcome = remote::work_on(question);
-  if (outcome.failure) return Error{said + outcome.failure->text};
-  return printed;
+  question.work.wish = [&job] { return wish_of(job); };
+  const remote::WorkOutcome outcome = remote::work_by(question.there, recorder_here(), question.work, [] { return false; });
+  Answer answer{std::move(printed), QString::fromStdString(question.there.program)};
+  if (outcome.failure) answer.text = Error{said + outcome.failure->text};
+  if (outcome.missing != remote::Missing::kNothing)
+    answer.text = Error{answer.text.error().text + '\n' +
+                        QObject::tr("\"%1\", below, puts lanescope %2 there, which is here, into ~/.cache/lanescope/recorders.")
+                            .arg(without_mnemonic(name_of_copying()), QStringLiteral(LANESCOPE_VERSION))
+                            .toStdString()};
+  return answer;
 }
 
 }  // namespace
@@ -41,7 +57,11 @@ QString examination_text(const QByteArray& json) {
   const QJsonObject answer = QJsonDocument::fromJson(json).object();
   const QJsonArray parts = answer.value("parts").toArray();
   if (parts.isEmpty()) return QObject::tr("The answer can't be understood: lanescope there is of another version.");
-  QStringList lines{QObject::tr("lanescope %1 on %2").arg(answer.value("lanescope").toString(), answer.value("system").toString())};
+  const QString version = answer.value("lanescope").toString();
+  QStringList lines{QObject::tr("lanescope %1 on %2").arg(version, answer.value("system").toString())};
+  if (version != QStringLiteral(LANESCOPE_VERSION))
+    lines << QObject::tr("Here is lanescope %1. \"%2\", below, puts it there, beside the other one.")
+                 .arg(QStringLiteral(LANESCOPE_VERSION), without_mnemonic(name_of_copying()));
   QStringList limits;
   for (const QJsonValue& value : parts) {
     const QJsonObject part = value.toObject();
@@ -67,6 +87,7 @@ RemoteDialog::RemoteDialog(Settings& settings, QWidget* parent)
       examine_(new QPushButton(tr("&Examine it"))),
       answer_(new QLabel),
       lanescope_(new QLineEdit),
+      copy_(new QPushButton(name_of_copying())),
       what_(new QComboBox),
       process_(new QComboBox),
       list_(new QPushButton(tr("L&ist them"))),
@@ -88,10 +109,14 @@ RemoteDialog::RemoteDialog(Settings& settings, QWidget* parent)
   connect(target_, &QComboBox::activated, this, [this](int index) { set(settings_.remoteSettings(target_->itemText(index))); });
   connect(target_, &QComboBox::editTextChanged, this, &RemoteDialog::forgetAnswer);
   connect(lanescope_, &QLineEdit::textChanged, this, &RemoteDialog::forgetAnswer);
+  connect(copy_, &QPushButton::clicked, this, &RemoteDialog::copyRecorder);
   connect(list_, &QPushButton::clicked, this, &RemoteDialog::listProcesses);
   connect(what_, &QComboBox::currentIndexChanged, this, &RemoteDialog::showFitting);
   connect(&list_job_, &LatestJob::runningChanged, list_, [this](bool running) { list_->setEnabled(!running); });
-  connect(&job_, &LatestJob::runningChanged, examine_, [this](bool running) { examine_->setEnabled(!running); });
+  connect(&job_, &LatestJob::runningChanged, examine_, [this](bool running) {
+    examine_->setEnabled(!running);
+    copy_->setEnabled(!running);
+  });
   fit_start_dialog(*this, kRemoteWidthInCharacters);
   set(target_->count() > 0 ? settings.remoteSettings(target_->itemText(0)) : RemoteSettings{});
 }
@@ -104,11 +129,10 @@ void RemoteDialog::layOut() {
   target_->setAccessibleName(tr("Machine"));
   answer_->setTextFormat(Qt::PlainText);
   answer_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  answer_->setWordWrap(true);
-  answer_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  answer_->setMinimumHeight(fontMetrics().lineSpacing() * kAnswerLines);
   answer_->setAccessibleName(tr("What can be recorded there"));
   lanescope_->setPlaceholderText(tr("The lanescope command of that machine, or its path there"));
+  copy_->setToolTip(tr("Puts lanescope %1, which is here, into ~/.cache/lanescope/recorders there, and uses it. Nothing is sent if it is there already.")
+                        .arg(QStringLiteral(LANESCOPE_VERSION)));
   program_->setPlaceholderText(tr("A path on that machine, or a name that is looked up in its PATH"));
   arguments_->setPlaceholderText(tr("As in a shell: train.py --epochs 3 \"a word with spaces\""));
   folder_->setPlaceholderText(tr("Where commands begin there"));
@@ -133,8 +157,14 @@ void RemoteDialog::layOut() {
   QFormLayout* const form = form_;
   form->addRow(tr("&Machine"), machine);
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(machine))) label->setBuddy(target_);
-  form->addRow(QString(), answer_);
-  form->addRow(tr("&lanescope there"), lanescope_);
+  form->addRow(QString(), room_for_lines(answer_, kAnswerLines));
+  auto* recorder = new QWidget;
+  auto* recorder_line = new QHBoxLayout(recorder);
+  recorder_line->setContentsMargins(0, 0, 0, 0);
+  recorder_line->addWidget(lanescope_, 1);
+  recorder_line->addWidget(copy_);
+  form->addRow(tr("&lanescope there"), recorder);
+  if (auto* label = qobject_cast<QLabel*>(form->labelForField(recorder))) label->setBuddy(lanescope_);
   form->addRow(tr("&To record, there"), what_);
   form->addRow(tr("Pro&cess"), process_line_);
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(process_line_))) label->setBuddy(process_);
@@ -148,6 +178,7 @@ void RemoteDialog::layOut() {
   if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
   fill_start_dialog(*this, form, {capture_, attach_capture_}, problem_, tr("Record"));
   showFitting();
+  forgetAnswer();
 }
 
 bool RemoteDialog::attaches() const { return what_->currentIndex() == 1; }
@@ -196,23 +227,50 @@ RemoteSettings RemoteDialog::settings() const {
 }
 
 void RemoteDialog::examine() {
-  Result<remote::WorkSettings> question = remote_question(settings(), {"doctor", "--json=true"});
+  Result<RemoteWork> question = remote_question(settings(), {"doctor", "--json=true"});
   if (!question) return showProblem(QString::fromStdString(question.error().text));
   problem_->setVisible(false);
-  answer_->setText(tr("Asking %1 …").arg(QString::fromStdString(question->target)));
-  job_.start([this, work = std::move(*question)](const LatestJob::Context& job) {
-    const Result<std::string> json = answer_to(work, job);
-    job.deliver([this, text = json ? examination_text(QByteArray::fromStdString(*json)) : shown(json.error().text)] { answer_->setText(text); });
+  answer_->setText(tr("Asking %1 …").arg(QString::fromStdString(question->work.target)));
+  job_.start([this, question = std::move(*question)](const LatestJob::Context& job) {
+    const Answer answer = answer_to(question, job);
+    const QString text = answer.text ? examination_text(QByteArray::fromStdString(*answer.text)) : shown(answer.text.error().text);
+    const bool is_other = answer.lanescope != QString::fromStdString(question.there.program);  // a copy from before
+    job.deliver([this, text, path = is_other ? answer.lanescope : QString()] {
+      if (!path.isEmpty()) usePath(path);
+      answer_->setText(text);
+    });
   });
 }
 
+void RemoteDialog::copyRecorder() {
+  Result<RemoteWork> machine = remote_question(settings(), {});
+  if (!machine) return showProblem(QString::fromStdString(machine.error().text));
+  problem_->setVisible(false);
+  answer_->setText(tr("Copying lanescope %1 to %2 …").arg(QStringLiteral(LANESCOPE_VERSION), QString::fromStdString(machine->work.target)));
+  job_.start([this, machine = std::move(*machine)](const LatestJob::Context& job) {
+    const Result<std::string> program = remote::recorder_copied_to(
+        machine.there.target, machine.work.terminal, recorder_here(), remote::Copying::kWhereMissing, [](const std::string&) {},
+        [&job] { return wish_of(job); });
+    if (!program) return job.deliver([this, text = shown(program.error().text)] { answer_->setText(text); });
+    job.deliver([this, path = QString::fromStdString(*program)] {
+      usePath(path);
+      examine();
+    });
+  });
+}
+
+void RemoteDialog::usePath(const QString& lanescope) {
+  const QSignalBlocker keeps_answer(lanescope_);
+  lanescope_->setText(lanescope);
+}
+
 void RemoteDialog::listProcesses() {
-  Result<remote::WorkSettings> question = remote_question(settings(), {"attach", "--list=true"});
+  Result<RemoteWork> question = remote_question(settings(), {"attach", "--list=true"});
   if (!question) return showProblem(QString::fromStdString(question.error().text));
   problem_->setVisible(false);
-  list_job_.start([this, work = std::move(*question)](const LatestJob::Context& job) {
-    const Result<std::string> list = answer_to(work, job);
-    QStringList processes;  // a line each: its number, its user, whether it can be attached to, its command
+  list_job_.start([this, question = std::move(*question)](const LatestJob::Context& job) {
+    const Result<std::string> list = answer_to(question, job).text;
+    QStringList processes;  // a line for each: number, user, whether it can be attached to, command
     if (list)
       for (const QString& line : shown(*list).split(u'\n', Qt::SkipEmptyParts))
         if (line.front() >= u'1' && line.front() <= u'9') processes << line.simplified();
@@ -229,7 +287,7 @@ void RemoteDialog::listProcesses() {
 
 void RemoteDialog::forgetAnswer() {
   job_.cancel();
-  answer_->clear();
+  answer_->setText(tr("\"%1\" says which GPUs are there, what can be recorded, and what is missing.").arg(without_mnemonic(examine_->text())));
 }
 
 void RemoteDialog::accept() {

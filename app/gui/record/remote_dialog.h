@@ -1,5 +1,5 @@
-// Asks for a program to record on another machine, or on several at once, or for a process that runs on one. Remembers what was last asked for, machine by
-// machine, and shows what can be recorded there before anything begins.
+// Asks for a program to record on another machine, or on several at once, or for a process that runs on one. Remembers the last choices for each machine, and
+// shows what can be recorded there before a recording starts.
 #pragma once
 
 #include <functional>
@@ -30,24 +30,27 @@ class RemoteDialog : public QDialog {
   void set(const RemoteSettings& settings);
   [[nodiscard]] RemoteSettings settings() const;
 
-  // Begins the recording, or returns one sentence why not; without it, the dialog only asks.
+  // Starts the recording, or returns one sentence that says why not. Without it, the dialog only asks.
   using Start = std::function<QString(const RemoteSettings& settings)>;
   void setStart(Start start) { start_ = std::move(start); }
 
-  // Asks the machine what can be recorded on it; the answer, or why there is none, appears below its name.
+  // Asks the machine what can be recorded on it; the answer, or the reason why there is none, appears below its name.
   void examine();
   [[nodiscard]] bool isExamining() const { return job_.isRunning(); }
-  // Asks it which processes can be attached to; they can then be chosen from.
+  // Copies this lanescope to the machine, unless that copy is there already, enters its path, and examines the machine by it.
+  void copyRecorder();
+  // Asks the machine for processes that can be attached to; the user can then choose one.
   void listProcesses();
   [[nodiscard]] bool isListing() const { return list_job_.isRunning(); }
 
-  // Where something stands against it, says what and stays; else remembers what was asked for, begins it and closes.
+  // If something is wrong, shows the reason and stays open; else stores the choices, starts the recording and closes.
   void accept() override;
 
  private:
   void layOut();
   void showProblem(const QString& sentence);
   void forgetAnswer();
+  void usePath(const QString& lanescope);
   void showFitting();
   [[nodiscard]] bool attaches() const;
 
@@ -56,6 +59,7 @@ class RemoteDialog : public QDialog {
   QPushButton* examine_;
   QLabel* answer_;
   QLineEdit* lanescope_;
+  QPushButton* copy_;
   QComboBox* what_;
   QComboBox* process_;
   QPushButton* list_;
@@ -69,14 +73,14 @@ class RemoteDialog : public QDialog {
   OutputField* output_;
   QLabel* problem_;
   QFormLayout* form_;
-  CaptureForm* capture_;         // of a program that is started
-  CaptureForm* attach_capture_;  // of one that runs
+  CaptureForm* capture_;         // for a program that is started
+  CaptureForm* attach_capture_;  // for a running process
   Start start_;
   LatestJob job_;
   LatestJob list_job_;
 };
 
-// What lanescope doctor --json has answered, for people: GPUs first, then what is limited, with the remedy. Where it is no such answer, says so.
+// The output of lanescope doctor --json as text for people: GPUs first, then limitations with their remedies. Says so if `json` is not such an output.
 [[nodiscard]] QString examination_text(const QByteArray& json);
 
 }  // namespace lanescope::ui

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <QCoreApplication>
+
 namespace lanescope::ui {
 namespace {
 
@@ -9,7 +11,7 @@ std::string on_or_off(bool value) { return value ? "true" : "false"; }
 
 std::string joined(const QStringList& words) { return words.join(u',').toStdString(); }
 
-// Seconds, as they are typed: exact, without an exponent.
+// Seconds as they are typed: exact, without an exponent.
 std::string seconds_text(double value) { return QString::number(value, 'f', 9).toStdString(); }
 
 // Appends --name=value.
@@ -94,7 +96,7 @@ void add_threads(RemoteOptions& options, const CaptureChoices& choices) {
   options.add("gpu-metrics-frequency", choices.gpu_metrics_frequency);
 }
 
-// What happens in time, and which part of it is recorded.
+// Options for the order of events in time, and for the part that is recorded.
 void add_part(RemoteOptions& options, const CaptureChoices& choices) {
   if (choices.delay > 0) options.add("delay", seconds_text(choices.delay));
   if (choices.duration > 0) options.add("duration", seconds_text(choices.duration));
@@ -119,31 +121,31 @@ void add_part(RemoteOptions& options, const CaptureChoices& choices) {
   }
 }
 
-// What becomes of the program.
+// Options for the end of the program.
 void add_end(RemoteOptions& options, const CaptureChoices& choices) {
   options.add("wait", std::string(choices.wait_for_children ? "all" : "primary"));
   const bool range_ends_it = choices.trigger != session::CaptureTrigger::kNone && choices.after_range == session::AfterCapture::kShutdown;
   options.add("kill", std::string(range_ends_it || choices.program_at_end == ProgramAtEnd::kEnds ? "sigterm" : "none"));
 }
 
-// As seen from here, where files that are read there are not.
+// The request without files that exist only on the remote machine, so that it can be checked here.
 Result<session::LaunchRequest> request_from_here(LaunchSettings settings) {
   settings.capture.python_ranges_of.clear();
   return launch_request(settings);
 }
 
-// The link alone.
-Result<remote::WorkSettings> link_to(const RemoteSettings& settings, const std::string& text) {
-  const Result<remote::Target> target = remote::parse_target(text);
+// Only the link.
+Result<RemoteWork> link_to(const RemoteSettings& settings, const std::string& text) {
+  Result<remote::Target> target = remote::parse_target(text);
   if (!target) return target.error();
-  const QString lanescope = settings.lanescope.trimmed().isEmpty() ? QStringLiteral("lanescope") : settings.lanescope.trimmed();
-  remote::WorkSettings work;
-  work.target = target->text;
-  work.command = remote::command_on(*target, {lanescope.toStdString(), "serve", "--stdio"});
-  // There is no terminal here that could be asked: ssh asks by the program that SSH_ASKPASS names, or not at all.
-  work.terminal = remote::Terminal::kNone;
-  work.version = LANESCOPE_VERSION;
-  return work;
+  RemoteWork link;
+  link.work.target = target->text;
+  link.there.target = std::move(*target);
+  if (const QString lanescope = settings.lanescope.trimmed(); !lanescope.isEmpty()) link.there.program = lanescope.toStdString();
+  // There is no terminal for questions here: ssh asks through the program that SSH_ASKPASS names, or not at all.
+  link.work.terminal = remote::Terminal::kNone;
+  link.work.version = LANESCOPE_VERSION;
+  return link;
 }
 
 }  // namespace
@@ -167,7 +169,7 @@ Result<std::vector<std::string>> profile_options(const LaunchSettings& settings)
 std::vector<std::string> attach_options(const CaptureChoices& asked) {
   CaptureChoices choices = asked;
   choices.trace_mpi = false;
-  choices.libraries.clear();  // they have to be switched on when a program starts, as the next two
+  choices.libraries.clear();  // they must be enabled when a program starts, like the next two
   choices.pytorch = session::PytorchRanges::kNone;
   choices.python_ranges_of.clear();
   if (choices.from_outside) {
@@ -189,17 +191,9 @@ pid_t process_of(const RemoteSettings& settings) {
   return text.left(digits).toInt();
 }
 
-QString output_of_machine(const QString& output, const QString& target) {
-  QString machine = target.mid(target.indexOf(u':') + 1);
-  for (QChar& letter : machine)
-    if (!letter.isLetterOrNumber() && letter != u'-' && letter != u'.') letter = u'_';
-  constexpr qsizetype kLongest = 60;
-  const QString pattern = output.trimmed().isEmpty() ? QStringLiteral("report%n.trace") : output.trimmed();
-  const qsizetype end = pattern.endsWith(u".trace") ? pattern.size() - 6 : pattern.size();
-  return pattern.left(end) + u'-' + machine.right(kLongest) + pattern.mid(end);
-}
+remote::RecorderToCopy recorder_here() { return {QCoreApplication::applicationDirPath().toStdString(), LANESCOPE_VERSION}; }
 
-Result<std::vector<remote::WorkSettings>> remote_work(const RemoteSettings& settings) {
+Result<std::vector<RemoteWork>> remote_work(const RemoteSettings& settings) {
   remote::NewRecording recording;
   if (settings.what == Target::kRunning) {
     const pid_t process = process_of(settings);
@@ -216,22 +210,26 @@ Result<std::vector<remote::WorkSettings>> remote_work(const RemoteSettings& sett
     if (!further) return Error{"The text of the further machines " + further.error().text, ErrorKind::kUsage};
     targets.insert(targets.end(), further->begin(), further->end());
   }
-  std::vector<remote::WorkSettings> all;
+  std::vector<RemoteWork> all;
   for (const std::string& target : targets) {
-    Result<remote::WorkSettings> work = link_to(settings, target);
-    if (!work) return work.error();
-    work->task = recording;
-    work->overwrite = settings.launch.overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-    all.push_back(std::move(*work));
+    Result<RemoteWork> each = link_to(settings, target);
+    if (!each) return each.error();
+    each->work.task = recording;
+    each->work.overwrite = settings.launch.overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+    all.push_back(std::move(*each));
   }
+  if (all.size() == 1) return all;
+  const Result<std::vector<std::string>> outputs = remote::outputs_of_machines(settings.launch.output.trimmed().toStdString(), targets);
+  if (!outputs) return outputs.error();
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].output = QString::fromStdString((*outputs)[i]);
   return all;
 }
 
-Result<remote::WorkSettings> remote_question(const RemoteSettings& settings, std::vector<std::string> arguments) {
-  Result<remote::WorkSettings> work = link_to(settings, settings.target.trimmed().toStdString());
-  if (!work) return work.error();
-  work->task = remote::ForeignCommand{std::move(arguments)};
-  return work;
+Result<RemoteWork> remote_question(const RemoteSettings& settings, std::vector<std::string> arguments) {
+  Result<RemoteWork> question = link_to(settings, settings.target.trimmed().toStdString());
+  if (!question) return question.error();
+  question->work.task = remote::ForeignCommand{std::move(arguments)};
+  return question;
 }
 
 }  // namespace lanescope::ui

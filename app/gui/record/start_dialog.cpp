@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QKeyEvent>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -18,7 +20,7 @@ namespace {
 constexpr int kLowestQuestions = 120;  // px
 constexpr int kProblemLines = 2;
 
-// As high as what is in it where there is room; else a part of it, with a scroll bar.
+// As high as its content if there is room; otherwise scrolls.
 class Questions : public QScrollArea {
  public:
   explicit Questions(QWidget* questions) {
@@ -26,7 +28,7 @@ class Questions : public QScrollArea {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    setFocusPolicy(Qt::NoFocus);  // of a dialog that opens, the first question has the keyboard
+    setFocusPolicy(Qt::NoFocus);  // so that the first question has the focus when the dialog opens
     viewport()->setAutoFillBackground(false);
     questions->setAutoFillBackground(false);
   }
@@ -37,7 +39,7 @@ class Questions : public QScrollArea {
   }
 };
 
-// An editable list takes Enter for itself where it has what stands in it; in these dialogs it starts what is asked for.
+// An editable combo box consumes Enter if it contains the typed text; in these dialogs Enter starts the recording.
 class EnterStarts : public QObject {
  public:
   explicit EnterStarts(QPushButton* starts) : QObject(starts), starts_(starts) {}
@@ -56,7 +58,7 @@ class EnterStarts : public QObject {
 }  // namespace
 
 void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_list<CaptureForm*> captures, QLabel* problem, const QString& start) {
-  problem->setTextFormat(Qt::PlainText);  // it may name what a person typed
+  problem->setTextFormat(Qt::PlainText);  // it may contain what the user typed
   problem->setVisible(false);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   QPushButton* accepts = buttons->addButton(start, QDialogButtonBox::AcceptRole);
@@ -74,26 +76,34 @@ void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_li
   accepts->setDefault(true);
   auto* enter = new EnterStarts(accepts);
   for (QComboBox* list : dialog.findChildren<QComboBox*>())
-    if (list->isEditable()) list->installEventFilter(enter);  // it has the keyboard for its line
+    if (list->isEditable()) list->installEventFilter(enter);  // the box has the focus on behalf of its line edit
+  // After a change, the problem may be solved.
+  const auto settle = [problem] { problem->setVisible(false); };
+  for (auto* field : dialog.findChildren<QLineEdit*>()) QObject::connect(field, &QLineEdit::textChanged, problem, settle);
+  for (auto* field : dialog.findChildren<QPlainTextEdit*>()) QObject::connect(field, &QPlainTextEdit::textChanged, problem, settle);
+  for (auto* choice : dialog.findChildren<QComboBox*>()) QObject::connect(choice, &QComboBox::currentIndexChanged, problem, settle);
+  for (auto* choice : dialog.findChildren<QCheckBox*>()) QObject::connect(choice, &QCheckBox::toggled, problem, settle);
   QObject::connect(buttons, &QDialogButtonBox::accepted, &dialog, &QDialog::accept);
   QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
 }
 
 QWidget* scrolled_questions(QWidget* questions) { return new Questions(questions); }
 
-QWidget* room_for_problem(QLabel* problem) {
+QWidget* room_for_problem(QLabel* problem) { return room_for_lines(problem, kProblemLines); }
+
+QWidget* room_for_lines(QLabel* text, int lines) {
   auto* room = new QScrollArea;
-  problem->setWordWrap(true);
-  problem->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  problem->setMargin(0);
-  room->setWidget(problem);
+  text->setWordWrap(true);
+  text->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  text->setMargin(0);
+  room->setWidget(text);
   room->setWidgetResizable(true);
   room->setFrameShape(QFrame::NoFrame);
   room->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   room->setFocusPolicy(Qt::NoFocus);
   room->viewport()->setAutoFillBackground(false);
-  problem->setAutoFillBackground(false);
-  room->setFixedHeight(problem->fontMetrics().lineSpacing() * kProblemLines);
+  text->setAutoFillBackground(false);
+  room->setFixedHeight(text->fontMetrics().lineSpacing() * lines);
   return room;
 }
 

@@ -1,4 +1,4 @@
-// What dialogs that start a program have in common.
+// Common parts of dialogs that start a program.
 #pragma once
 
 #include <initializer_list>
@@ -12,20 +12,21 @@
 
 namespace lanescope::ui {
 
-// Fills the dialog, from top to bottom: its fields, what is recorded, what is wrong with that, and buttons. The one called `start` accepts, and so
-// does Enter. Where the dialog is lower than all of that, fields and what is recorded are scrolled; the rest stays in sight.
+// Fills the dialog from top to bottom: its fields, the capture forms, the problem, and buttons. The button `start` and Enter accept. If the dialog is lower
+// than its content, the fields and capture forms scroll; the rest stays in sight. The problem is hidden when any answer changes.
 void fill_start_dialog(QDialog& dialog, QFormLayout* fields, std::initializer_list<CaptureForm*> captures, QLabel* problem, const QString& start);
 
-// As high as what is in it, as far as the screen has room.
+// As high as its content, as far as the screen has room.
 void fit_start_dialog(QDialog& dialog, int width_in_characters);
 
-// Questions that are scrolled where there is less room than they need. It takes them.
+// Puts questions into a scroll area for windows that are lower than they need. Takes ownership.
 [[nodiscard]] QWidget* scrolled_questions(QWidget* questions);
 
-// Room for two lines of what is wrong, which stays where nothing is, so that no field moves; a longer sentence is scrolled. It takes the label.
+// Reserves two lines for the problem, also while there is none, so that no field moves; a longer sentence scrolls. Takes ownership of the label.
 [[nodiscard]] QWidget* room_for_problem(QLabel* problem);
+[[nodiscard]] QWidget* room_for_lines(QLabel* text, int lines);  // the same for `lines` lines
 
-// A field for variables of the environment, one a line.
+// A field for environment variables, one per line.
 void prepare_environment(QPlainTextEdit& field);
 
 }  // namespace lanescope::ui

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "kernels/source_files.h"
+#include "model/file/last_path_part.h"
 #include "model/samples/gpu_time.h"
-#include "model/trace/text/last_path_part.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/core/words/format.h"
 
@@ -34,7 +34,7 @@ stats::Table table_of(const Trace& trace, const SampleProfile& profile) {
   return table;
 }
 
-// Texts of the files whose lines are heaviest: of the others nobody looks at one.
+// Texts are read only of the files with the heaviest lines, because nobody looks at the others.
 constexpr std::size_t kMostFiles = 64;
 constexpr qsizetype kLongestText = 200;  // letters of a line
 
@@ -76,7 +76,7 @@ stats::Table table_of_lines(const Trace& trace, const SampleProfile& profile, co
   return table;
 }
 
-// Of operations of GPUs alone: of code that ran on a CPU, namespaces say whose it is.
+// Only for GPU operations: for code on a CPU, namespaces show which component it belongs to.
 std::vector<std::string> labels_of(const samples::CallTree& tree) {
   std::vector<std::string_view> kernels;
   for (const samples::SampledFunction& function : tree.functions())
@@ -102,7 +102,7 @@ Message weight_text(const samples::Weight& weight, StackSource source) {
   const std::string time = timeline::format_duration(weight.time);
   const auto in = [&](Message calls) { return Message("{time} in {calls}", {{"time", time}, {"calls", std::move(calls)}}); };
   switch (source) {
-    case StackSource::kGpuWork:  // lines of a kernel have an estimate alone
+    case StackSource::kGpuWork:  // lines of a kernel have only an estimate
       return weight.count == 0 && weight.time > 0 ? Message("about {time}", {{"time", time}}) : in(timeline::format_counted(weight.count, "operation"));
     case StackSource::kBacktraces:
       return in(timeline::format_counted(weight.count, "call"));

@@ -2,7 +2,6 @@
 
 #include <QAction>
 #include <QClipboard>
-#include <QElapsedTimer>
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -15,6 +14,7 @@
 #include "base/room/elided_label.h"
 #include "base/text/breaking_line.h"
 #include "model/trace/combining/parts.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "samples/opened_calls.h"
 #include "tables/quiet_focus.h"
 #include "timeline/core/words/format.h"
@@ -27,7 +27,7 @@ using samples::CallChoice;
 using samples::CallTreeOrder;
 using samples::StackSource;
 
-// Threads are offered that have a track of it.
+// The kind of tracks that threads must have to be offered.
 TrackKind kind_of_threads(StackSource source) {
   switch (source) {
     case StackSource::kCpuSamples:
@@ -40,12 +40,12 @@ TrackKind kind_of_threads(StackSource source) {
   return TrackKind::kCudaApi;
 }
 
-// Of runs that are compared, what stands for one of them; for both, where it is empty.
+// The entry for one of the compared runs; for both if `run` is empty.
 QString run_entry(const QString& run) { return QStringLiteral("run:") + run; }
 
-constexpr int kNothingPage = 5;       // behind the views
+constexpr int kNothingPage = 5;       // after the pages of the views
 constexpr int kFirstTextColumn = 4;   // of the tables
-constexpr int kNarrowestChoice = 10;  // of a choice, in a window that is narrow
+constexpr int kNarrowestChoice = 10;  // of a choice in a narrow window
 
 }  // namespace
 
@@ -70,22 +70,20 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
       lines_(new ResultTable(QStringLiteral("samples-lines"), tr("Lines"), this)),
       line_view_(new LineView(this)) {
   layOut();
-  // Bottom-up, what is a chain's own is where it began: nobody asks for that.
+  // Bottom-up, the self weight belongs to the end of the chain, which is of no interest.
   for (const int column : {CallTreeModel::kSelfShare, CallTreeModel::kSelf}) bottom_up_->setColumnHidden(column, true);
   connect(view_, &QComboBox::currentIndexChanged, this, [this] {
     filterRows();
     showNote();
-    if (isVisible()) compute();
+    while_shown_.atOnce();
   });
   connect(source_, &QComboBox::activated, this, [this] {
     source_is_chosen_ = true;
     fillThreads();
-    compute();
+    while_shown_.atOnce();
   });
-  connect(thread_, &QComboBox::activated, this, &SamplesPanel::compute);
-  connect(calls_, &QComboBox::currentIndexChanged, this, [this] {
-    if (isVisible()) compute();
-  });
+  connect(thread_, &QComboBox::activated, &while_shown_, &WhileShown::atOnce);
+  connect(calls_, &QComboBox::currentIndexChanged, &while_shown_, &WhileShown::atOnce);
   connect(binding_, &QComboBox::activated, this, [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
   leave_with_escape(*search_, [this] {
     const auto view = static_cast<View>(view_->currentIndex());
@@ -97,7 +95,7 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
     filterRows();
     showNote();
   });
-  for (ResultTable* table : {functions_, lines_}) connect(table->model(), &QAbstractItemModel::layoutChanged, this, &SamplesPanel::filterRows);  // sorted anew
+  for (ResultTable* table : {functions_, lines_}) connect(table->model(), &QAbstractItemModel::layoutChanged, this, &SamplesPanel::filterRows);  // if sorted
   connect(lines_, &ResultTable::rowChosen, this, [this](TableRow row) { line_view_->showLine(profile_->lines[row]); });
   connect(line_view_, &LineView::lineActivated, this, &SamplesPanel::lineActivated);
   connect(lines_, &ResultTable::rowActivated, this, [this](TableRow row) {
@@ -108,24 +106,19 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
   connect(flame_, &FlameGraphView::functionActivated, this, &SamplesPanel::functionActivated);
   connect(functions_, &ResultTable::rowActivated, this,
           [this](TableRow row) { emit functionActivated(QString::fromStdString(profile_->top_down.functions()[profile_->functions[row].function].name)); });
-  connect(&state, &SelectionState::timeBindingChanged, this, [this] {
-    binding_->setCurrentIndex(binding_->findData(static_cast<int>(state_.timeBinding())));
-    refresh();
-  });
-  connect(&state, &SelectionState::selectedRangeChanged, this, &SamplesPanel::refresh);
-  connect(&state, &SelectionState::visibleRangeChanged, this, &SamplesPanel::refresh);
+  connect(&state, &SelectionState::timeBindingChanged, this, [this] { binding_->setCurrentIndex(binding_->findData(static_cast<int>(state_.timeBinding()))); });
+  connect(&state, &SelectionState::boundRangeChanged, &while_shown_, &WhileShown::soon);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
       source_is_chosen_ = false;
-      thread_->setCurrentIndex(0);  // what was chosen is another one's number there
+      thread_->setCurrentIndex(0);  // the number would stand for another thread there
       has_python_ = false;
       clear();
       offer();
     }
-    refresh();
+    while_shown_.soon();
   });
-  paced_.after(job_);
-  connect(&paced_, &PacedUpdate::due, this, &SamplesPanel::compute);
+  while_shown_.after(job_);
   offer();
   showNote();
 }
@@ -253,7 +246,7 @@ void SamplesPanel::chooseRunner(const QString& wanted) {
     static_cast<void>(is_offered(StackSource::kCpuSamples) || is_offered(StackSource::kBacktraces));
   source_is_chosen_ = true;
   thread_->setCurrentIndex(std::max(0, thread_->findData(wanted)));
-  if (isVisible()) compute();
+  while_shown_.atOnce();
 }
 
 void SamplesPanel::chooseRun(const QString& run) {
@@ -261,10 +254,10 @@ void SamplesPanel::chooseRun(const QString& run) {
   const int index = thread_->findData(run_entry(run));
   if (index < 0 || !thread_->currentData().toString().startsWith(run_entry({}))) return;
   thread_->setCurrentIndex(index);
-  if (isVisible()) compute();
+  while_shown_.atOnce();
 }
 
-// Keeps what is chosen where it is still there. Of two runs one is counted, unless somebody asks for both.
+// Keeps the choice if it still exists. Of two runs one is counted, unless the user chooses both.
 void SamplesPanel::fillThreads() {
   const QVariant chosen = thread_->currentData();
   OfferedEntries entries;
@@ -302,7 +295,7 @@ void SamplesPanel::fillThreads() {
   thread_->setCurrentIndex(std::max(0, kept >= 0 ? kept : thread_->findData(run_entry(run_))));
 }
 
-// What can be chosen of the trace as it is now; of one that grows, before it is computed again.
+// Fills the choices for the present state of the trace; while a trace grows, before each computation.
 void SamplesPanel::offer() {
   if (state_.trace() && offered_of_.lock() == state_.trace()) return;
   offered_of_ = state_.trace();
@@ -312,7 +305,7 @@ void SamplesPanel::offer() {
 
 samples::StackSource SamplesPanel::stackSource() const { return static_cast<StackSource>(source_->currentData().toInt()); }
 
-// What to do where the trace has none of the source.
+// What to do if the trace has no data of the source.
 QString SamplesPanel::missingText() const {
   switch (stackSource()) {
     case StackSource::kCpuSamples:
@@ -334,7 +327,7 @@ void SamplesPanel::setSource(StackSource source) {
 
 void SamplesPanel::chooseCalls(CallChoice choice) { calls_->setCurrentIndex(calls_->findData(static_cast<int>(choice))); }
 
-// Where there is no Python, there is nothing to choose.
+// Without Python, there is nothing to choose.
 void SamplesPanel::offerCalls() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   has_python_ = has_python_ || (trace && samples::has_python(trace->call_stacks()));
@@ -360,21 +353,12 @@ ProfileRequest SamplesPanel::request() const {
   return request;
 }
 
-void SamplesPanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  compute();
-}
-
-// Ranges change with each step of a zoom, and traces grow.
-void SamplesPanel::refresh() {
-  if (isVisible()) paced_.request();
-}
-
 void SamplesPanel::clear() {
   job_.cancel();
   computed_.reset();
   computed_trace_.reset();
   profile_.reset();
+  lack_.clear();
   flame_->setProfile(nullptr, nullptr);
   for (CallTreeModel* tree : {top_down_model_, bottom_up_model_}) tree->setProfile(nullptr, nullptr);
   for (ResultTable* table : {functions_, lines_}) table->setTable(nullptr);
@@ -383,8 +367,6 @@ void SamplesPanel::clear() {
 }
 
 void SamplesPanel::compute() {
-  paced_.cancel();
-  if (!isVisible()) return;
   const std::shared_ptr<const Trace> trace = state_.trace();
   if (trace && !source_is_chosen_)
     for (const StackSource usual : {StackSource::kCpuSamples, StackSource::kBacktraces, StackSource::kGpuWork})
@@ -399,12 +381,17 @@ void SamplesPanel::compute() {
   computed_trace_ = trace;
   computed_ = wanted;
   job_.start([this, trace, wanted](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     auto profile = make_profile(*trace, wanted, job.stop());
     if (!profile) return;
-    job.deliver([this, trace, profile = std::move(profile), took = clock.elapsed()] {
-      paced_.tookMilliseconds(took);
+    const Result<void> all = check_all_was_read(*trace);
+    job.deliver([this, trace, wanted, profile = std::move(profile), lack = all ? QString() : QString::fromStdString(all.error().text)] {
+      if (!lack.isEmpty()) {
+        clear();
+        lack_ = lack;
+        computed_trace_ = trace;  // it is not tried again
+        computed_ = wanted;
+        return showNote();
+      }
       const bool was_shown = profile_ && top_down_model_->rowCount() > 0;
       const OpenedCalls opened_down(*top_down_), opened_up(*bottom_up_);
       profile_ = profile;
@@ -425,10 +412,10 @@ void SamplesPanel::compute() {
 void SamplesPanel::setSourceFolders(const QStringList& folders) {
   source_folders_ = folders;
   line_view_->setSourceFolders(folders);
-  refresh();
+  while_shown_.soon();
 }
 
-// Shows those of which a text contains what is searched.
+// Shows only rows with a text that contains the searched text.
 void SamplesPanel::filterRows() {
   const QString wanted = search_->text();
   ResultTable& table = view_->currentIndex() == static_cast<int>(View::kLines) ? *lines_ : *functions_;
@@ -443,7 +430,7 @@ void SamplesPanel::filterRows() {
   }
 }
 
-// Down to where the calls part: a program's start and its loop are dozens of calls deep.
+// Expands down to where the calls branch, because a program's start and its loop are dozens of calls deep.
 void SamplesPanel::expandMainPath() {
   constexpr double kMostOfIt = 0.5;
   const samples::CallTree& tree = profile_->top_down;
@@ -467,8 +454,9 @@ void SamplesPanel::showNote() {
   search_->setPlaceholderText(table ? tr("Filter functions and modules") : lines ? tr("Filter lines, functions and files") : tr("Highlight functions"));
   note_->clear();
   if (!any) {
-    nothing_->setText(state_.trace() && has_stacks(*state_.trace(), stackSource()) ? tr("There are none in this part of time and of this thread.")
-                                                                                   : missingText());
+    nothing_->setText(!lack_.isEmpty()                                               ? lack_
+                      : state_.trace() && has_stacks(*state_.trace(), stackSource()) ? tr("There are none in this part of time and of this thread.")
+                                                                                     : missingText());
     return;
   }
   QString text = shown_text(weight_text(profile_->top_down.total(), profile_->source));

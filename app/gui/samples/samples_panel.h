@@ -1,8 +1,8 @@
 // What threads were seen to run, where their calls came from, or what GPUs ran for them: as a flame graph, as call trees, as tables of functions and of source
-// lines. Of the part of time that lists are about, of all threads, one process or one thread. Of programs with Python, all calls of a chain or those that its
-// authors know.
+// lines. Covers the part of time that lists cover, and all threads, one process or one thread. For programs with Python, either all calls of a chain or only
+// those that the program's authors know.
 //
-// Nothing is computed while the panel is hidden, and all of it off the GUI thread.
+// Nothing is computed while the panel is hidden, and everything is computed off the GUI thread.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 #include <QWidget>
 
 #include "base/jobs/latest_job.h"
-#include "base/jobs/paced_update.h"
+#include "base/jobs/while_shown.h"
 #include "base/state/selection_state.h"
 #include "samples/call_tree_model.h"
 #include "samples/flame_graph_view.h"
@@ -33,9 +33,9 @@ class SamplesPanel : public QWidget {
   explicit SamplesPanel(SelectionState& state, QWidget* parent = nullptr);
 
   void chooseView(View view);
-  // Of CPU samples or, where there are none, of calls.
+  // Shows its CPU samples, or its calls if there are none.
   void chooseThread(ThreadId thread);
-  // Of runs that are compared: "A", "B", empty for both; where no thread or process is chosen.
+  // Of compared runs: "A", "B", empty for both; used if no thread or process is chosen.
   void chooseRun(const QString& run);
   void chooseProcess(ProcessId process);
   void chooseCalls(samples::CallChoice choice);
@@ -47,15 +47,12 @@ class SamplesPanel : public QWidget {
   [[nodiscard]] ResultTable& functions() { return *functions_; }
   [[nodiscard]] ResultTable& lines() { return *lines_; }
   [[nodiscard]] LineView& source() { return *line_view_; }
-  void setSourceFolders(const QStringList& folders);  // where sources are that are not where the program ran
-  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending() || line_view_->isComputing(); }
+  void setSourceFolders(const QStringList& folders);  // folders with sources that are not at their recorded paths
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || while_shown_.isPending() || line_view_->isComputing(); }
 
  signals:
-  void functionActivated(const QString& name);                           // its samples are to be found
-  void lineActivated(const QString& recorded_path, std::uint32_t line);  // its source is to be opened
-
- protected:
-  void showEvent(QShowEvent* event) override;
+  void functionActivated(const QString& name);                           // its samples should be searched
+  void lineActivated(const QString& recorded_path, std::uint32_t line);  // its source should be opened
 
  private:
   void layOut();
@@ -64,11 +61,10 @@ class SamplesPanel : public QWidget {
   void setSource(samples::StackSource source);
   void fillThreads();
   void offer();
-  void refresh();
   void clear();
   void compute();
-  void filterRows();      // of the table in front
-  void expandMainPath();  // of the call tree, top-down
+  void filterRows();      // of the current table
+  void expandMainPath();  // of the top-down call tree
   void showNote();
   void offerCalls();
   [[nodiscard]] ProfileRequest request() const;
@@ -78,8 +74,8 @@ class SamplesPanel : public QWidget {
   SelectionState& state_;
   QComboBox* view_;
   QComboBox* source_;
-  QString run_ = QStringLiteral("A");  // that is counted of two, where no thread or process is chosen; empty: both
-  bool source_is_chosen_ = false;      // by hand, for this trace; else it is the first of those that the trace has
+  QString run_ = QStringLiteral("A");  // of two runs, the one that is counted if no thread or process is chosen; empty: both
+  bool source_is_chosen_ = false;      // by the user, for this trace; else the first source that the trace has is used
   QComboBox* binding_;
   QComboBox* thread_;
   QComboBox* calls_;
@@ -96,14 +92,15 @@ class SamplesPanel : public QWidget {
   ResultTable* lines_;
   LineView* line_view_;
   QStringList source_folders_;
-  int shown_rows_ = 0;  // of the table in front
+  int shown_rows_ = 0;  // of the current table
   std::shared_ptr<const SampleProfile> profile_;
   std::shared_ptr<const Trace> computed_trace_;
   std::optional<ProfileRequest> computed_;
-  PacedUpdate paced_;
-  std::weak_ptr<const Trace> offered_of_;  // whose threads are listed
-  bool has_python_ = false;                // of a trace that grows, it stays so
+  QString lack_;                           // why nothing is counted: events that cannot be read
+  std::weak_ptr<const Trace> offered_of_;  // the trace whose threads are listed
+  bool has_python_ = false;                // stays true while a trace grows
   LatestJob job_;
+  WhileShown while_shown_{*this, [this] { compute(); }};
 };
 
 }  // namespace lanescope::ui

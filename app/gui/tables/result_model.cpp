@@ -26,7 +26,7 @@ bool ends_with_word(std::string_view title, std::string_view word) {
   return title.size() == word.size() || title[title.size() - word.size() - 1] == ' ';
 }
 
-// Numbers, also those that are written out in texts, end below each other and are shown whole.
+// Numbers, also those in texts, are right-aligned and shown whole.
 Qt::Alignment alignment(const Column& column) { return column.has_texts() && column.unit != Unit::kNumber ? Qt::AlignLeft : Qt::AlignRight; }
 
 QString as_text(const std::string& text) { return QString::fromStdString(text); }
@@ -131,9 +131,10 @@ std::optional<TimeRange> time_of_row(const Table& table, TableRow row) {
 
 ResultModel::ResultModel(QObject* parent) : QAbstractTableModel(parent) {}
 
-void ResultModel::setTable(std::shared_ptr<const Table> table) {
+void ResultModel::setTable(std::shared_ptr<const Table> table, std::vector<TableRow> leaders) {
   beginResetModel();
   table_ = std::move(table);
+  leaders_ = std::move(leaders);
   order_.resize(table_ ? table_->row_count() : 0);
   std::iota(order_.begin(), order_.end(), TableRow{0});
   endResetModel();
@@ -188,6 +189,11 @@ void ResultModel::sortRows(int section, Qt::SortOrder order) {
     sort_by_number([&by](TableRow row) { return by.real(row); }, order, order_);
   else
     sort_by_number([&by](TableRow row) { return by.integer(row); }, order, order_);
+  if (leaders_.empty()) return;
+  std::vector<TableRow> led;
+  for (const TableRow leader : order_)
+    for (TableRow row = leader; leaders_[leader] == leader && row < leaders_.size() && leaders_[row] == leader; ++row) led.push_back(row);
+  order_ = std::move(led);
 }
 
 }  // namespace lanescope::ui

@@ -1,4 +1,4 @@
-// A table of the model, a report's or a rule's, as a view shows it: sorted by any column, with times, sizes and shares as people read them.
+// A table of the model, from a report or a rule, for a view: sorted by any column, with times, sizes and shares formatted for people.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace lanescope::ui {
 
-using TableRow = std::size_t;  // of a stats::Table; where it is shown depends on the sorting
+using TableRow = std::size_t;  // of a stats::Table; its line in the view depends on the sorting
 
 class ResultModel : public QAbstractTableModel {
   Q_OBJECT
@@ -21,17 +21,18 @@ class ResultModel : public QAbstractTableModel {
  public:
   explicit ResultModel(QObject* parent = nullptr);
 
-  // Null: none. Rows come in the table's order until a column is sorted by.
-  void setTable(std::shared_ptr<const stats::Table> table);
+  // Null: none. Rows have the order of the table until the user sorts by a column. `leaders`: for each row, the row that it follows in any order; a row that is
+  // its own leader is sorted by its values, and its followers come behind it in the table. Empty: each row is its own leader.
+  void setTable(std::shared_ptr<const stats::Table> table, std::vector<TableRow> leaders = {});
   [[nodiscard]] const std::shared_ptr<const stats::Table>& table() const { return table_; }
-  [[nodiscard]] std::vector<int> linesOfRows() const;  // where each row of the table is shown. O(rows)
+  [[nodiscard]] std::vector<int> linesOfRows() const;  // the line that shows each row of the table. O(rows)
   [[nodiscard]] TableRow tableRow(int row) const { return order_[static_cast<std::size_t>(row)]; }
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
   [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-  void sort(int column, Qt::SortOrder order) override;  // missing values come last; -1: the table's order. O(rows · log rows)
+  void sort(int column, Qt::SortOrder order) override;  // missing values come last; -1: the order of the table. O(rows · log rows)
 
  private:
   [[nodiscard]] const stats::Column& column(int section) const { return table_->columns()[static_cast<std::size_t>(section)]; }
@@ -39,16 +40,16 @@ class ResultModel : public QAbstractTableModel {
 
   std::shared_ptr<const stats::Table> table_;
   std::vector<TableRow> order_;
+  std::vector<TableRow> leaders_;  // none: each row is its own
 };
 
-// Whether the column says when something was, not how long it took.
+// True if the column holds points in time, not durations.
 [[nodiscard]] bool is_point_in_time(const stats::Column& column);
 
-// What makes the row of a later state of a table the same as one of an earlier state: its texts, where it begins, and its identifiers, as a
-// number that no other row has in practice. O(columns).
+// Identifies a row across states of a table by its texts, its start and its identifiers, as a number that is unique in practice. O(columns).
 [[nodiscard]] std::uint64_t identity_of_row(const stats::Table& table, TableRow row);
 
-// The part of time that a row is about, where its columns tell: "Start" with "Duration" or "End", also with a word in front of each.
+// The part of time of a row, if its columns tell it: "Start" with "Duration" or "End", also with a word in front of each.
 [[nodiscard]] std::optional<TimeRange> time_of_row(const stats::Table& table, TableRow row);
 
 }  // namespace lanescope::ui

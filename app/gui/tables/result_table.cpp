@@ -22,8 +22,7 @@ namespace {
 
 constexpr stats::TimeUnit kPlainUnit = stats::TimeUnit::kNanoseconds;
 
-// Finds rows of a table in a later state of it. Of rows that can't be told apart, the second is the second again. O(rows) each, however many are
-// wanted.
+// Finds rows of a table in a later state of it. Rows with the same identity are matched in their order. O(rows) for each call, however many rows are wanted.
 class RowsAgain {
  public:
   void want(TableRow row, std::uint64_t identity) {
@@ -40,7 +39,7 @@ class RowsAgain {
       return true;
     });
   }
-  // In the order in which they were wanted.
+  // In the order of want().
   template <typename IdentityOf>
   std::vector<std::optional<TableRow>> find(std::size_t rows, IdentityOf identity_of) {
     std::vector<std::optional<TableRow>> found(wanted_.size());
@@ -55,15 +54,15 @@ class RowsAgain {
  private:
   struct Wanted {
     TableRow row;
-    std::size_t place;  // among rows of the same identity
+    std::size_t place;  // among rows with the same identity
   };
-  // Rows of one identity.
+  // Rows with the same identity.
   struct Alike {
     std::vector<std::size_t> wanted;  // by row, and so by place
     std::size_t seen = 0;
-    std::size_t next = 0;  // of the wanted ones
+    std::size_t next = 0;  // index into `wanted`
   };
-  // Visits rows that may be the next wanted one of their identity, until `visit` says that it is.
+  // Visits rows that may be the next wanted row of their identity, until `visit` returns true.
   template <typename IdentityOf, typename Visit>
   void pass(std::size_t rows, IdentityOf identity_of, Visit visit) {
     if (wanted_.empty()) return;
@@ -100,7 +99,7 @@ ResultTable::ResultTable(const QString& name, const QString& accessible_name, QW
   horizontalHeader()->setSectionsMovable(true);
   setSortingEnabled(true);
   connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int section, int before, int after) {
-    if (!fitting_ && before > 0 && after > 0) chosen_widths_[title(section)] = after;  // not where a column was hidden or shown
+    if (!fitting_ && before > 0 && after > 0) chosen_widths_[title(section)] = after;  // not if a column was hidden or shown
   });
   horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(horizontalHeader(), &QHeaderView::customContextMenuRequested, this, &ResultTable::showHeaderMenu);
@@ -123,11 +122,11 @@ std::uint64_t ResultTable::identityOf(TableRow row) const {
   return names_.empty() ? identity_of_row(*model_->table(), row) : std::hash<std::string>()(names_[row]);
 }
 
-// What is sorted by outlives the time in which there is no table.
-void ResultTable::setTable(std::shared_ptr<const stats::Table> table, std::vector<std::string> names) {
+// The sorting is kept while there is no table.
+void ResultTable::setTable(std::shared_ptr<const stats::Table> table, std::vector<std::string> names, std::vector<TableRow> leaders) {
   const QScopedValueRollback fitting(fitting_, true);
   const QScopedValueRollback filling(is_being_filled_, true);
-  const bool was_empty = model_->rowCount() == 0;  // whose columns were fitted to their titles alone
+  const bool was_empty = model_->rowCount() == 0;  // its columns were fitted only to their titles
   if (!table) {
     names_.clear();
     return model_->setTable(nullptr);
@@ -141,7 +140,7 @@ void ResultTable::setTable(std::shared_ptr<const stats::Table> table, std::vecto
   if (is_kept)
     for (const int line : place.lines()) again.want(model_->tableRow(line), identityOf(model_->tableRow(line)));
   if (is_kept) again.number(model_->table()->row_count(), [this](TableRow row) { return identityOf(row); });
-  model_->setTable(std::move(table));
+  model_->setTable(std::move(table), std::move(leaders));
   names_ = std::move(names);
   horizontalHeader()->setSortIndicator(section, order);
   model_->sort(section, order);

@@ -1,7 +1,7 @@
-// Shows a table of the model. Selected rows are copied as TSV; a window around it that writes files writes the whole table.
+// Shows a table of the model. Selected rows are copied as TSV; a parent window that writes files can write the whole table.
 //
-// A later state of the table that is shown, which has the same columns, takes its place without moving anything: the lines that are selected,
-// the current one and what is in sight stay, and rowChosen() does not come. A row that is not there any more is not selected any more.
+// A later state of the shown table with the same columns replaces it without moving anything: the selected lines, the current one and the scroll position stay,
+// and rowChosen() is not emitted. A row that no longer exists is deselected.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace lanescope::ui {
 
 class ResultTable;
 
-// Writes tables to files for its user: a widget around them.
+// Writes tables to files for the user: implemented by a widget that contains the table.
 class TableFiles {
  public:
   virtual void saveTable(const ResultTable& table) = 0;
@@ -29,33 +29,33 @@ class ResultTable : public QuietFocus<QTableView> {
   Q_OBJECT
 
  public:
-  // `name`: by which the widths that a user chose are remembered; empty: they are not.
+  // `name`: the key under which the widths that the user chose are stored; empty: they are not stored.
   ResultTable(const QString& name, const QString& accessible_name, QWidget* parent = nullptr);
 
-  // In the table's own order until a column is sorted by; the columns are fitted where they are others than before. Null: none, and what comes
-  // next begins at its top. `names`: of each row, what makes it the same in a later state, where that is not identity_of_row(); none: it is.
-  void setTable(std::shared_ptr<const stats::Table> table, std::vector<std::string> names = {});
+  // In the order of the table until the user sorts by a column; columns are fitted if they differ from the previous ones. Null: none, and the next table starts
+  // at its top. `names`: identifies each row in later states; empty: identity_of_row() does. `leaders`: see ResultModel.
+  void setTable(std::shared_ptr<const stats::Table> table, std::vector<std::string> names = {}, std::vector<TableRow> leaders = {});
   [[nodiscard]] const ResultModel& results() const { return *model_; }
   [[nodiscard]] std::optional<TableRow> chosenRow() const;
   void chooseRow(TableRow row);  // emits rowChosen()
 
-  // Actions that are added to the table are offered in the menu of its rows, about chosenRow().
+  // Actions that are added to the table are offered in the context menu of its rows, for chosenRow().
 
-  // Makes the columns as wide as what they hold, within the table where that can be; those whose widths a user chose stay as they are. Call
-  // it after some were hidden or shown; it comes by itself where the table's own width changes.
+  // Makes the columns as wide as their content, within the table if possible; columns whose widths the user chose are not changed. Must be called after columns
+  // were hidden or shown; it runs by itself when the width of the table changes.
   void fitColumns();
-  // Of a column whose texts are to stay legible in a narrow table.
+  // The column whose texts stay legible in a narrow table.
   void setTelling(const QString& title) { telling_ = title; }
-  // Widths in pixels that a user chose by dragging a border of the header, by the columns' titles.
+  // Widths in pixels that the user chose by dragging a border of the header, by the titles of the columns.
   [[nodiscard]] const QVariantMap& chosenWidths() const { return chosen_widths_; }
   void setChosenWidths(const QVariantMap& widths);
 
-  // Selected rows in the order in which they are shown, with their plain numbers and a line of headers.
+  // Copies selected rows in the order in which they are shown, with plain numbers and a line of headers.
   void copySelection() const;
 
  signals:
-  void rowChosen(lanescope::ui::TableRow row);     // it became the current one
-  void rowActivated(lanescope::ui::TableRow row);  // double-clicked, or Enter was pressed
+  void rowChosen(lanescope::ui::TableRow row);     // it became the current row
+  void rowActivated(lanescope::ui::TableRow row);  // by a double-click or Enter
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -66,13 +66,13 @@ class ResultTable : public QuietFocus<QTableView> {
   void showHeaderMenu(const QPoint& position);
   [[nodiscard]] QString title(int section) const;
   [[nodiscard]] std::uint64_t identityOf(TableRow row) const;
-  [[nodiscard]] TableFiles* files() const;  // null: nobody around it writes files
+  [[nodiscard]] TableFiles* files() const;  // null: no parent writes files
 
   ResultModel* model_;
   bool fitting_ = false;
-  bool is_being_filled_ = false;                                  // a line that becomes the current one by that was not chosen by anybody
-  std::vector<std::string> names_;                                // of the table's rows; empty: they have none
-  std::vector<std::string> titles_;                               // of the last table's columns
+  bool is_being_filled_ = false;                                  // a line that becomes current meanwhile was not chosen by the user
+  std::vector<std::string> names_;                                // identify the rows; empty: identity_of_row() does
+  std::vector<std::string> titles_;                               // of the columns of the last table
   std::pair<int, Qt::SortOrder> sorted_{-1, Qt::AscendingOrder};  // by the user
   QVariantMap chosen_widths_;
   QString telling_;  // title of a column

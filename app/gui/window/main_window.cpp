@@ -23,9 +23,9 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kLayoutVersion = 4;          // of the panels, for saveState()
-constexpr QSize kInitialSize(1600, 1000);  // as far as the screen has room
-constexpr int kPanelHeight = 300;          // px at first, as far as the timeline keeps two thirds of the window
-constexpr int kDetailsWidth = 360;         // px at first
+constexpr QSize kInitialSize(1600, 1000);  // limited by the screen
+constexpr int kPanelHeight = 300;          // px initially, if the timeline keeps two thirds of the window
+constexpr int kDetailsWidth = 360;         // px initially
 
 }  // namespace
 
@@ -77,7 +77,10 @@ MainWindow::MainWindow(Layout layout)
 
   resize(kInitialSize.boundedTo(room_on_screen(*this)));
   addPanels();
-  connectActions();
+  connectFiles();
+  connectSelection();
+  connectPanels();
+  connectWindow();
   connectAnalysis();
   connectViewActions();
   connectLoop();
@@ -102,7 +105,7 @@ MainWindow::MainWindow(Layout layout)
   }
 }
 
-// Views go before the state that they follow.
+// Views must be destroyed before the state that they follow.
 MainWindow::~MainWindow() {
   row_memory_.reset();
   docks_.reset();
@@ -113,7 +116,7 @@ QStringList MainWindow::panelNames() {
   return {"events", "statistics", "bubbles", "findings", "diff", "samples", "query", "notes", "kernel", "source", "diagnostics", "details"};
 }
 
-// A key that nobody took is the timeline's, unless who has the keyboard takes what is typed: there it would have meant something else.
+// A key that nobody handled is passed to the timeline, unless the focused widget takes typed text: there it would have had another meaning.
 void MainWindow::keyPressEvent(QKeyEvent* event) {
   const QWidget* focus = QApplication::focusWidget();
   const bool is_for_timeline = pages_->currentWidget() == timeline_ && focus != nullptr && focus != timeline_ && !takes_typing(*focus);
@@ -168,7 +171,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::openAll(const QStringList& paths, Several several) {
   if (paths.isEmpty()) return;
   if (several == Several::kTogether || paths.size() > 2) return openTogether(paths);
-  begin({WishKind::kOpen, paths.first(), {}, paths.value(1)});  // one wish: while a program is recorded, one question
+  begin({WishKind::kOpen, paths.first(), {}, paths.value(1)});  // one wish, so that only one question is asked while a program is recorded
 }
 
 void MainWindow::showEvent(QShowEvent* event) {
@@ -182,7 +185,7 @@ void MainWindow::resetLayout() {
   docks_->gather();
   const auto height_of_panels = [this] { return std::min(kPanelHeight, height() / 3); };
   docks_->layOut(height_of_panels(), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
-  // In a window that is shown, panels have sizes only once it has given them their places, for which it may have grown.
+  // In a visible window, panels get sizes only after it has laid them out, for which it may have grown.
   QTimer::singleShot(0, this, [this, height_of_panels, size_before] {
     if (!isMaximized() && !isFullScreen()) resize(size_before);
     docks_->setSizes(height_of_panels(), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
@@ -191,7 +194,7 @@ void MainWindow::resetLayout() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (isRecording()) {
-    session_.wish({WishKind::kClose, {}});  // comes again once the recording has ended
+    session_.wish({WishKind::kClose, {}});  // closes again when the recording has ended
     return event->ignore();
   }
   if (exports_->isWriting() && !endsExport()) {
@@ -223,7 +226,7 @@ void MainWindow::keepLayout() {
   keep_panels(*this, settings_);
 }
 
-// Beside what the window shows; empty: nothing.
+// Besides what the window shows; empty: nothing.
 QString MainWindow::whatRunsOn() const {
   if (session_.isCompleting()) return tr("The recording before is still being completed.");
   if (profiling_.isRunning()) return tr("Counters of a kernel are still being read.");
@@ -234,8 +237,8 @@ void MainWindow::closeWhenDone() {
   if (closes_when_done_ && whatRunsOn().isEmpty()) closeSoon();
 }
 
-// Names of panels that have no room beside each other are scrolled to: cut to their first letters, several are the same. Qt makes such a bar whenever
-// panels lie upon each other, and lets it cut them.
+// Tabs that have no room beside each other get scroll buttons instead of being cut to their first letters, because then several would look the same. Qt creates
+// such a tab bar whenever panels are stacked, and lets it cut them.
 void MainWindow::childEvent(QChildEvent* event) {
   QMainWindow::childEvent(event);
   auto* names = event->polished() ? qobject_cast<QTabBar*>(event->child()) : nullptr;

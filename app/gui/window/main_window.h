@@ -1,4 +1,4 @@
-// The viewer's window: the timeline, its panels, and the menus. What it shows is decided by its SessionController.
+// The viewer's window: the timeline, its panels, and the menus. Its SessionController decides what it shows.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -51,10 +51,10 @@
 
 namespace lanescope::ui {
 
-// What several files are: two to compare, the second beside the first; or one trace.
+// How several files are opened: two for comparison, the second beside the first; or all as one trace.
 enum class Several { kBeside, kTogether };
-// kInitial: as on the first start, and nothing of it is remembered at the end. kPicture: the same, and what is opened is not among the recent files: nobody
-// sees the window.
+// kInitial: the layout of the first start, which is not stored at the end. kPicture: the same, and opened files are not added to the recent files, because
+// nobody sees the window.
 enum class Layout { kRemembered, kInitial, kPicture };
 
 class MainWindow : public QMainWindow, public TableFiles {
@@ -64,38 +64,39 @@ class MainWindow : public QMainWindow, public TableFiles {
   explicit MainWindow(Layout layout = Layout::kRemembered);
   ~MainWindow() override;
 
-  // Begins what is wished for, or asks first what becomes of the recording that runs. A file of a fleet is shown as openFleet() does.
+  // Carries out a wish, or first asks what becomes of the running recording. A file of a fleet is shown as by openFleet().
   void begin(const Wish& wish);
-  // Shows what is there as it comes, in place of what was shown. Ends with opened() or failed().
+  // Shows the content of the file while it is read, instead of what was shown. Ends with opened() or failed().
   void openFile(const QString& path) { begin({WishKind::kOpen, path}); }
-  // Shows several as one trace, such as those of the ranks of a job. Requires: at least one.
+  // Shows several files as one trace, for example those of the ranks of a job. Requires: at least one.
   void openTogether(const QStringList& paths) { begin({WishKind::kOpen, paths.first(), paths.mid(1)}); }
-  // Nothing where there are none. Two at most are shown beside each other; more are one trace.
+  // Does nothing if there are none. At most two are shown beside each other; more are one trace.
   void openAll(const QStringList& paths, Several several);
-  // Shows another trace on the same time axis, below the one that is open or being loaded, and compares the two. Where none is, opens it.
+  // Shows another trace on the same time axis, below the one that is open or being loaded, and compares the two. Opens it if no trace is open.
   void openBeside(const QString& path) { begin({WishKind::kOpenBeside, path}); }
-  // Shows what `lanescope fleet` found, in a window of its own; null where the file can't be shown, which a message says.
+  // Shows the result of `lanescope fleet` in a window of its own. Returns null if the file cannot be shown; a message says why.
   FleetWindow* openFleet(const QString& path);
-  // Starts a program and draws what it does; then a recording that runs is let go. Ends with recordingEnded(), then opened() for its file.
+  // Starts a program and draws what it does. A recording that runs is stopped and completed without being drawn. Ends with recordingEnded(), then opened() for
+  // its file.
   void launch(const LaunchSettings& settings);
-  // The same with a program that runs already; it is recorded, or a message says why not, some time after this returns.
+  // The same for a running process. Returns early: later, the process is recorded or a message says why not.
   void attach(const AttachSettings& settings);
   void launchElsewhere(const RemoteSettings& settings);
   void stopRecording() { session_.stop(); }
   [[nodiscard]] bool isRecording() const { return session_.isRecording(); }
 
-  // It stands a little beside another one: until its user puts it elsewhere, the place of that is the one to be kept.
+  // Places this window a little beside another one. Until the user moves it, the position of the other one is stored.
   void standBeside(const MainWindow& other) { beside_ = {{other.placeToKeep(), QRect(pos(), size())}}; }
-  void keepLayout();  // for the next start, where this one is remembered; as closing it does
+  void keepLayout();  // stores the layout for the next start if this window does so; closing the window does the same
 
   // Brings a panel to the front by its name: one of panelNames().
   void showPanel(const QString& name) { docks_->raise(name); }
   static QStringList panelNames();
 
-  // Nothing is being loaded, recorded, gathered, sorted or counted.
+  // True if nothing is being loaded, recorded, gathered, sorted or counted.
   [[nodiscard]] bool isSettled() const;
 
-  // Asks where, and writes all of the table as CSV.
+  // Asks for a file and writes the whole table to it as CSV.
   void saveTable(const ResultTable& table) override;
 
   [[nodiscard]] SelectionState& state() { return state_; }
@@ -116,14 +117,14 @@ class MainWindow : public QMainWindow, public TableFiles {
   [[nodiscard]] AlignmentBar& alignment() { return *alignment_; }
   [[nodiscard]] Exports& exports() { return *exports_; }
   [[nodiscard]] const MessageArea& messages() const { return *messages_; }
-  void showFailure(const QString& sentence, MessageSubject subject = MessageSubject::kItself);  // there; failed() says it, too
+  void showFailure(const QString& sentence, MessageSubject subject = MessageSubject::kItself);  // shows it in the window and emits failed()
   [[nodiscard]] const WindowActions& actions() const { return actions_; }
 
  signals:
   void opened(const QString& path);
   void failed(const QString& sentence);
   void recordingEnded();
-  void windowWished(const std::optional<lanescope::ui::Wish>& wish);  // another one, in which this begins
+  void windowWished(const std::optional<lanescope::ui::Wish>& wish);  // a new window is wanted, which carries out this wish
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -136,13 +137,16 @@ class MainWindow : public QMainWindow, public TableFiles {
 
  private:
   void addPanels();
-  void resetLayout();  // of the panels, as on the first start
-  void connectActions();
+  void resetLayout();  // of the panels, to that of the first start
+  void connectFiles();
+  void connectSelection();
+  void connectPanels();
+  void connectWindow();
   void connectAnalysis();
   void connectViewActions();
   void fillTimelineMenus();
   void connectSession();
-  void remember(const QString& path);  // among the recent files
+  void remember(const QString& path);  // adds it to the recent files
   void connectRecording();
   void connectKernels();
   void enableActions();
@@ -158,10 +162,10 @@ class MainWindow : public QMainWindow, public TableFiles {
   void closeWhenDone();
   [[nodiscard]] QString whatRunsOn() const;
   [[nodiscard]] QString whatIsOnlyHere();
-  [[nodiscard]] bool letsGo();  // whether its user gives up what is only here, where there is any
+  [[nodiscard]] bool letsGo();  // asks, if needed, whether the user gives up what is in no file
   [[nodiscard]] QByteArray placeToKeep() const;
-  void noteFiles();    // as they are now
-  void tellChanges();  // of them since then, once
+  void noteFiles();    // remembers the present state of the files
+  void tellChanges();  // reports changes of these files since noteFiles(), once
   void showSwapped();
   void placeNotes();
   void profileKernel(std::shared_ptr<const KernelFacts> facts);
@@ -174,27 +178,28 @@ class MainWindow : public QMainWindow, public TableFiles {
   void chooseFleet();
   void saveAs();
   void exportEvents();
-  // Writes a file of what is shown: as private as the files that hold it, and none of them itself.
+  // Writes a file of what is shown. It gets the permissions of the files that hold the trace, and cannot replace one of them.
   void writeExport(const QString& path, Exports::Write write, Exports::Lack lacks = {});
   [[nodiscard]] QString exportName(const QString& what) const;
-  [[nodiscard]] bool endsExport();  // whether its user wants the file no more that is being written
+  [[nodiscard]] bool endsExport();  // asks whether the user gives up the file that is being written
   void showLongestGaps();
   void showFlameGraph();  // of the bound part of time
   void showKeys();
   void showAbout();
   void chooseTheme(Theme theme);
   void connectKeys();
-  void applyKeys();  // that somebody chose
+  void applyKeys();  // the keys that the user chose
   void showEdits();
   void chooseEditor();
   void openSource(const QString& recorded_path, std::uint32_t line);
   void savePicture();
   void lookForGaps();
+  void sayNoGap(timeline::IdleTime::Direction direction);
   void connectLoop();
   void fillLanguages();
-  void chooseLanguage(const QString& code);  // empty: the desktop's
+  void chooseLanguage(const QString& code);  // empty: the language of the desktop
   void chooseMemory();
-  void tellProblems();  // of files whose events are read when they are needed
+  void tellProblems();  // of files whose events are read on demand
   void tellLeftOut();
 
   WheelRule wheel_rule_;
@@ -234,26 +239,28 @@ class MainWindow : public QMainWindow, public TableFiles {
   Exports* exports_;
   WindowActions actions_;
   RecentFiles* recent_;
-  std::vector<QAction*> bound_actions_;                                                  // that have keys of the whole window
-  std::vector<std::pair<QAction*, const timeline::TimelineCommand*>> timeline_entries_;  // of menus, which show keys of the timeline
+  std::vector<QAction*> bound_actions_;                                                  // with keys that work in the whole window
+  std::vector<std::pair<QAction*, const timeline::TimelineCommand*>> timeline_entries_;  // entries of menus, which show keys of the timeline
   std::unique_ptr<PanelDocks> docks_;
   QTimer watching_;  // runs while files are shown
   std::vector<std::pair<std::filesystem::path, FileState>> opened_as_;
-  QTimer reading_;  // runs while events are read when they are needed
-  std::size_t told_problems_ = 0;
+  QTimer reading_;                 // runs while events are read on demand
+  QString told_lack_;              // of this trace
+  std::size_t told_problems_ = 0;  // of the process
   struct {
     TimeRange visible;
     EventRef event;
     std::optional<TimeRange> range;
     EventFilter filter;
-    std::shared_ptr<const Trace> trace;  // of whose ids it speaks
+    std::shared_ptr<const Trace> trace;  // the trace that the ids belong to
   } before_swap_;
-  bool is_shown_alone_ = false;                         // what was recorded is in no file
-  std::optional<std::pair<QByteArray, QRect>> beside_;  // the place of another window, and where this one was put then
-  QString saved_whole_;                                 // the file that all of it is written to
-  bool closes_when_done_ = false;                       // somebody wished for it while something ran on
+  bool is_shown_alone_ = false;                         // the recording is in no file
+  std::optional<std::pair<QByteArray, QRect>> beside_;  // the position of another window, and where this one was placed then
+  QString saved_whole_;                                 // the file to which the whole trace is being written
+  std::optional<Nanoseconds> clock_elsewhere_;          // of a recording on another machine: a lower bound of its offset from CLOCK_MONOTONIC here
+  bool closes_when_done_ = false;                       // the user closed the window while something was still running
   bool sizes_are_initial_ = true;                       // of the panels, until the window is first shown
-  std::unique_ptr<RowMemory> row_memory_;               // null where nothing is remembered
+  std::unique_ptr<RowMemory> row_memory_;               // null if nothing is remembered
 };
 
 }  // namespace lanescope::ui

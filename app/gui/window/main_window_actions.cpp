@@ -1,4 +1,4 @@
-// What the menus of the main window do.
+// The actions of the main window's menus.
 #include <algorithm>
 #include <filesystem>
 
@@ -58,7 +58,7 @@ std::vector<timeline::RowIndex> rows_of_gpus(const timeline::RowTree& rows) {
   return gpus;
 }
 
-// The row itself, or the one above it; none where that is of no GPU.
+// The row itself or the row above it; nothing if the row does not belong to a GPU.
 std::optional<timeline::RowIndex> gpu_above(const timeline::RowTree& rows, const std::string& key) {
   for (std::optional<timeline::RowIndex> row = rows.find(key); row; row = rows.row(*row).parent)
     if (rows.row(*row).kind == timeline::RowKind::kGpu) return row;
@@ -67,7 +67,8 @@ std::optional<timeline::RowIndex> gpu_above(const timeline::RowTree& rows, const
 
 }  // namespace
 
-void MainWindow::connectActions() {
+// Opening, recording, saving and closing.
+void MainWindow::connectFiles() {
   connect(actions_.open, &QAction::triggered, this, &MainWindow::chooseFile);
   const auto wish_launch = [this] { begin({WishKind::kLaunch, {}}); };
   const auto wish_attach = [this] { begin({WishKind::kAttach, {}}); };
@@ -94,6 +95,14 @@ void MainWindow::connectActions() {
   connect(start_, &StartPage::launchRequested, this, wish_launch);
   connect(start_, &StartPage::attachRequested, this, wish_attach);
   connect(start_, &StartPage::fileRequested, this, &MainWindow::openFile);
+  connect(actions_.stop, &QAction::triggered, this, &MainWindow::stopRecording);
+  connect(actions_.copy_picture, &QAction::triggered, this,
+          [this] { QGuiApplication::clipboard()->setImage(timeline_->picture(timeline_->devicePixelRatioF())); });
+  connect(actions_.save_picture, &QAction::triggered, this, &MainWindow::savePicture);
+}
+
+// Finding, filtering and selecting.
+void MainWindow::connectSelection() {
   connect(actions_.copy_details, &QAction::triggered, this, [this] {
     if (state_.trace() && state_.selectedEvent().valid())
       QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
@@ -115,19 +124,14 @@ void MainWindow::connectActions() {
   });
   connect(&state_, &SelectionState::selectedEventChanged, this, &MainWindow::enableActions);
   connect(&state_, &SelectionState::selectedRangeChanged, this, &MainWindow::enableActions);
-  connect(actions_.stop, &QAction::triggered, this, &MainWindow::stopRecording);
+}
+
+// What leads to panels, from menus and from other parts of the window.
+void MainWindow::connectPanels() {
   connect(actions_.output, &QAction::triggered, this, [this] {
     diagnostics_->showOutputPage();
     docks_->enter(diagnostics_);
   });
-  connect(actions_.memory, &QAction::triggered, this, &MainWindow::chooseMemory);
-  connect(actions_.editor, &QAction::triggered, this, &MainWindow::chooseEditor);
-  connect(actions_.copy_picture, &QAction::triggered, this,
-          [this] { QGuiApplication::clipboard()->setImage(timeline_->picture(timeline_->devicePixelRatioF())); });
-  connect(actions_.save_picture, &QAction::triggered, this, &MainWindow::savePicture);
-  connect(details_, &DetailsPanel::sourceRequested, this, &MainWindow::openSource);
-  connect(source_, &SourcePanel::sourceRequested, this, &MainWindow::openSource);
-  connect(samples_, &SamplesPanel::lineActivated, this, &MainWindow::openSource);
   connect(details_, &DetailsPanel::familyRequested, this, [this](const QString& family) {
     binding_->filterToFamily(family.toStdString());
     docks_->enter(events_);
@@ -140,12 +144,11 @@ void MainWindow::connectActions() {
   connect(actions_.notes, &QAction::triggered, this, [this] { docks_->enter(notes_); });
   connect(actions_.query, &QAction::triggered, this, [this] { docks_->enter(query_); });
   connect(query_, &QueryPanel::rowChanged, this, [this](std::shared_ptr<const timeline::AnswerRow> row) {
-    const bool brings_in_sight = row != nullptr && timeline_->answer() == nullptr;  // one that follows the selection leaves the rows where they are
+    const bool brings_in_sight = row != nullptr && timeline_->answer() == nullptr;  // an answer that follows the selection does not scroll the rows
     timeline_->setAnswer(std::move(row));
     if (brings_in_sight) timeline_->scrollToRow(QString::fromLatin1(timeline::RowTree::kAnswerKey));
   });
   connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->enter(diagnostics_); });
-  connect(actions_.other_side, &QAction::triggered, this, [this] { docks_->hasKeyboard() ? timeline_->setFocus() : docks_->enterFront(); });
   connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->enter(events_); });
   connect(statistics_, &StatisticsPanel::eventsRequested, this, [this] { docks_->enter(events_); });
   connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { docks_->enter(statistics_); });
@@ -165,6 +168,16 @@ void MainWindow::connectActions() {
   };
   connect(binding_, &TimelineBinding::flameGraphOfTimeRequested, this, show_of_time);
   connect(bubbles_, &BubblesPanel::flameGraphRequested, this, show_of_time);
+}
+
+// The window itself, and what it starts outside.
+void MainWindow::connectWindow() {
+  connect(actions_.memory, &QAction::triggered, this, &MainWindow::chooseMemory);
+  connect(actions_.editor, &QAction::triggered, this, &MainWindow::chooseEditor);
+  connect(details_, &DetailsPanel::sourceRequested, this, &MainWindow::openSource);
+  connect(source_, &SourcePanel::sourceRequested, this, &MainWindow::openSource);
+  connect(samples_, &SamplesPanel::lineActivated, this, &MainWindow::openSource);
+  connect(actions_.other_side, &QAction::triggered, this, [this] { docks_->hasKeyboard() ? timeline_->setFocus() : docks_->enterFront(); });
   connect(actions_.reset_layout, &QAction::triggered, this, &MainWindow::resetLayout);
   connect(actions_.keys, &QAction::triggered, this, &MainWindow::showKeys);
   connect(actions_.about, &QAction::triggered, this, &MainWindow::showAbout);
@@ -179,6 +192,7 @@ void MainWindow::connectAnalysis() {
   connect(waits_, &WaitSource::followed, timeline_, &timeline::TimelineView::setPath);
   connect(waits_, &WaitSource::ended, this, [this](const QString& sentence) { messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kWaits); });
   connect(&state_, &SelectionState::selectedEventChanged, this, [this] { messages_->settle(MessageSubject::kWaits); });
+  connect(&state_, &SelectionState::selectedRangeChanged, this, [this] { messages_->settle(MessageSubject::kWaits); });
   connect(idle_, &IdleTimeSource::changed, this, [this] {
     timeline_->setIdleTime(idle_->idleTime());
     timeline_->setCommunicationTime(idle_->communicationTime());
@@ -216,7 +230,7 @@ void MainWindow::connectAnalysis() {
   connect(diff_, &DiffPanel::kernelRequested, this, [this] { docks_->enter(kernel_); });
 }
 
-// What timelines do with keys, for who looks for it in menus.
+// Adds the keyboard commands of timelines to menus, for users who look for them there.
 void MainWindow::fillTimelineMenus() {
   using Menu = timeline::TimelineCommand::Menu;
   Menu before = Menu::kNavigate;
@@ -242,7 +256,7 @@ void MainWindow::connectKeys() {
     bound_actions_.push_back(action);
     QString text = without_mnemonic(action->text()).remove(u'…');
     if (const auto* menu = qobject_cast<QMenu*>(action->parent()); qobject_cast<QMenu*>(menu->parent()) != nullptr)
-      text = tr("%1: %2").arg(without_mnemonic(menu->title()), text);  // "Zooms" alone does not say what
+      text = tr("%1: %2").arg(without_mnemonic(menu->title()), text);  // "Zooms" alone would not say what zooms
     texts_of_actions.insert(text);
     bindings.add({QStringLiteral("window/") + action->objectName(), text, action->shortcuts()});
   }
@@ -250,7 +264,7 @@ void MainWindow::connectKeys() {
     KeyBindings::Keys keys;
     for (const QKeyCombination key : command.keys) keys += QKeySequence(key);
     QString text = without_mnemonic(command.text);
-    if (texts_of_actions.contains(text)) text = tr("%1: %2").arg(tr("Timeline"), text);  // the same there, by keys that have another meaning elsewhere
+    if (texts_of_actions.contains(text)) text = tr("%1: %2").arg(tr("Timeline"), text);  // the window has it, too; its keys have another meaning there
     bindings.add({QStringLiteral("timeline/") + command.id, text, keys});
   }
   connect(&bindings, &KeyBindings::changed, this, &MainWindow::applyKeys);
@@ -289,6 +303,8 @@ void MainWindow::connectViewActions() {
     direction == timeline::EventMatches::Direction::kNext ? search_->next() : search_->previous();
   });
   connect(timeline_, &TimelineView::gapsRequested, this, &MainWindow::lookForGaps);
+  connect(timeline_, &TimelineView::gapsEnded, this, &MainWindow::sayNoGap);
+  connect(&state_, &SelectionState::selectedGapChanged, this, [this] { messages_->settle(MessageSubject::kGaps); });
   connect(actions_.back, &QAction::triggered, timeline_, &TimelineView::goBack);
   connect(actions_.forward, &QAction::triggered, timeline_, &TimelineView::goForward);
   connect(timeline_, &TimelineView::historyChanged, this, &MainWindow::enableActions);
@@ -326,7 +342,7 @@ void MainWindow::connectViewActions() {
   fillLanguages();
 }
 
-// What would be undone and done again is said in the menu.
+// The menu shows what would be undone and redone.
 void MainWindow::showEdits() {
   const QUndoStack& edits = timeline_->edits();
   actions_.undo->setEnabled(edits.canUndo());
@@ -335,11 +351,14 @@ void MainWindow::showEdits() {
   actions_.redo->setText(edits.canRedo() ? tr("Re&do: %1").arg(edits.redoText()) : tr("Re&do"));
 }
 
-// A file opens on its loop, once all of it has been read.
+// A file is opened with its loop visible when it has been read completely.
 void MainWindow::connectLoop() {
   connect(loop_, &LoopSource::found, this, [this] {
     timeline_->setLoops(loop_->loops());
     if (!loop_->loops().empty()) messages_->settle(MessageSubject::kLoop);
+    std::optional<Nanoseconds> begin;
+    for (const timeline::TimelineView::Loop& loop : loop_->loops()) begin = std::min(begin.value_or(loop.range.begin), loop.range.begin);
+    events_->setLoopBegin(isRecording() || pair().isOpen() ? std::nullopt : begin);  // the loops of two runs begin at times of their own
     if (!session_.isReading() && !loop_->isAsked()) timeline_->openOnLoop();
   });
   connect(actions_.show_loop, &QAction::triggered, timeline_, &timeline::TimelineView::showLoop);
@@ -352,7 +371,7 @@ void MainWindow::connectLoop() {
   });
 }
 
-// Of a recording whose events are read when they are needed, gaps are looked for once somebody asks.
+// If the events of a recording are read on demand, gaps are searched only on request.
 void MainWindow::lookForGaps() {
   if (!state_.trace() || has_memory_for_events(*state_.trace()) || idle_->isComputing()) return;
   messages_->showAnew(
@@ -361,7 +380,15 @@ void MainWindow::lookForGaps() {
   idle_->look();
 }
 
-// Each language under the name that its readers give it, since who looks for it may read no other.
+void MainWindow::sayNoGap(timeline::IdleTime::Direction direction) {
+  const QString sentence = rows_of_gpus(timeline_->rows()).empty() ? tr("The trace has no GPU work, so it has no gaps.")
+                           : direction == timeline::IdleTime::Direction::kNext
+                               ? tr("No gap of a GPU follows that is wide enough to be seen at this zoom. Zoom in for shorter ones.")
+                               : tr("No gap of a GPU comes before that is wide enough to be seen at this zoom. Zoom in for shorter ones.");
+  messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kGaps);
+}
+
+// Shows each language under its own name, because a user who needs it may read no other.
 void MainWindow::fillLanguages() {
   auto* group = new QActionGroup(this);
   const auto add = [&](const QString& name, const QString& code) {
@@ -402,7 +429,7 @@ void MainWindow::chooseMemory() {
   cache.set_budget(bytes);
 }
 
-// Presets to choose from, and a line to be typed.
+// Presets to choose from, and a line for typing.
 void MainWindow::chooseEditor() {
   QStringList commands;
   for (const EditorPreset& preset : editor_presets()) commands += QString::fromLatin1(preset.command);
@@ -498,7 +525,7 @@ void MainWindow::saveTable(const ResultTable& table) {
   writeExport(path, write);
 }
 
-// "resnet-events", after the trace that it is made of.
+// "resnet-events": the name of the trace and what is exported.
 QString MainWindow::exportName(const QString& what) const {
   const QString trace = QFileInfo(session_.file()).completeBaseName();
   return trace.isEmpty() ? what : trace + u'-' + what;
@@ -524,13 +551,14 @@ bool MainWindow::endsExport() {
   QMessageBox box(QMessageBox::Question, tr("A file is being written"),
                   tr("%1 is not finished yet. Cancel it and close the window?").arg(QFileInfo(exports_->path()).fileName()), QMessageBox::Cancel, this);
   const QPushButton* close = box.addButton(tr("Cancel it and close"), QMessageBox::DestructiveRole);
-  // Once the file is whole, there is nothing to ask.
+  // When the file is complete, there is nothing to ask.
   connect(exports_, &Exports::ended, &box, &QDialog::accept);
   box.exec();
   return box.clickedButton() == close || !exports_->isWriting();
 }
 
-// The bubble hunt: everything that keeps a GPU busy, largest idle time in front first. Of several GPUs that whose row is chosen, else the first.
+// For finding bubbles: shows everything that keeps a GPU busy, and the largest idle time first. If there are several GPUs, the one whose row is current, else
+// the first.
 void MainWindow::showLongestGaps() {
   const std::vector<timeline::RowIndex> gpus = rows_of_gpus(timeline_->rows());
   if (gpus.empty()) return messages_->show(tr("The trace has no GPU work, so it has no gaps."), MessageWeight::kNote);

@@ -30,9 +30,15 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kProblemInterval = 500;  // ms until it is told that a file can't be read any more
-constexpr int kWatchInterval = 2'000;  // ms until it is seen that a file was written anew
-constexpr int kCloseInterval = 50;     // ms until a window that is to be closed tries again
+constexpr int kProblemInterval = 500;  // ms between checks whether files have become unreadable
+constexpr int kWatchInterval = 2'000;  // ms between checks whether files were written again
+constexpr int kCloseInterval = 50;     // ms between attempts to close the window
+
+// Why events of the trace can't be read; empty if none was missed so far.
+QString lack_of(const std::shared_ptr<const Trace>& trace) {
+  const Result<void> all = trace ? check_all_was_read(*trace) : Result<void>();
+  return all ? QString() : QString::fromStdString(all.error().text);
+}
 
 }  // namespace
 
@@ -45,9 +51,11 @@ void MainWindow::connectSession() {
     if (change == TraceChange::kOther) {
       notes_keeper_->close();
       is_shown_alone_ = false;
+      told_lack_.clear();
+      messages_->settle(MessageSubject::kReading);
       watching_.stop();
       opened_as_.clear();
-      if (!pair().isOpen()) actions_.row_filter->clear();  // of rows that others may not have; sides that change places do
+      if (!pair().isOpen()) actions_.row_filter->clear();  // other traces may not have these rows; if the sides are swapped, the rows stay
     }
     if (state_.trace()) showTrace();
     if (change == TraceChange::kSnapshot) placeNotes();
@@ -55,8 +63,9 @@ void MainWindow::connectSession() {
     const bool is_read = state_.trace() && !has_memory_for_events(*state_.trace());
     if (!is_read) reading_.stop();
     if (is_read && !reading_.isActive()) reading_.start();
-    tellProblems();  // also those of a recording that stays in memory, as its temporary file can't be written
+    tellProblems();  // also if a recording stays in memory because its temporary file cannot be written
   });
+  told_problems_ = SegmentCache::of_process().problems().size();  // those of before are not of this window
   reading_.setInterval(kProblemInterval);
   connect(&reading_, &QTimer::timeout, this, &MainWindow::tellProblems);
   connect(&session_, &SessionController::toBeMadeReady, timeline_, &timeline::TimelineView::makeReady);
@@ -69,7 +78,7 @@ void MainWindow::connectSession() {
   });
   connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
-  connect(&session_, &SessionController::somethingBegan, this, [this] {  // who goes on wants the window, and the others
+  connect(&session_, &SessionController::somethingBegan, this, [this] {  // a user who continues to work wants to keep this and the other windows
     closes_when_done_ = false;
     call_off_quitting();
   });
@@ -88,7 +97,7 @@ void MainWindow::connectSession() {
     const bool is_one_of_several = state_.trace() && !state_.trace()->parts().empty() && !QFileInfo(path).isDir();
     if (!is_one_of_several) remember(path);
     showTitle();
-    messages_->settle(MessageSubject::kExport);  // of which a part alone could be saved so far
+    messages_->settle(MessageSubject::kExport);  // until now, only a part of it could be saved
     diagnostics_->setFiles(session_.files());
     if (state_.trace() && !pair().isOpen()) notes_keeper_->open(path, *state_.trace());
     placeNotes();
@@ -104,15 +113,16 @@ void MainWindow::connectSession() {
     if (change == TraceChange::kOther) diagnostics_->setFiles(session_.files());
   });
   connect(diagnostics_, &DiagnosticsPanel::damageFound, status_, &TraceStatus::showDamage);
-  // Dialogs stay open for long: they do not hold up what the session does.
+  // Queued, because dialogs stay open for a long time and must not delay the session.
   connect(&session_, &SessionController::asked, this, &MainWindow::ask, Qt::QueuedConnection);
   connect(&session_, &SessionController::begun, this, &MainWindow::start, Qt::QueuedConnection);
+  connect(&fleet_opening_, &FleetOpening::wished, this, &MainWindow::begin);
   connect(&session_, &SessionController::begunElsewhere, this, &MainWindow::windowWished, Qt::QueuedConnection);
   connect(notes_keeper_, &NotesKeeper::filesChanged, notes_, &NotesPanel::setFiles);
   connect(notes_keeper_, &NotesKeeper::saving, this, [this] { messages_->settle(MessageSubject::kNotes); });
   connect(notes_keeper_, &NotesKeeper::said, this,
           [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote, MessageSubject::kNotes); });
-  connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
+  connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event, TimeRange gap) { show_place(state_, range, event, gap); });
   connect(alignment_, &AlignmentBar::rowsWished, timeline_, &timeline::TimelineView::setTraceSides);
   connect(timeline_, &timeline::TimelineView::rowArrangementChanged, this, [this] { alignment_->showRows(timeline_->traceSides()); });
   connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
@@ -126,13 +136,13 @@ void MainWindow::remember(const QString& path) {
   if (layout_ != Layout::kPicture) recent_->add(path);
 }
 
-// What was in sight, selected and filtered stays so, at the times of the trace that is the first now.
+// The visible range, selection and filter are kept, converted to the times of the trace that is now the first.
 void MainWindow::showSwapped() {
   const Nanoseconds shift = pair().shift();  // of the trace that was the first
   const auto shifted = [shift](TimeRange range) { return TimeRange{range.begin + shift, range.end + shift}; };
   timeline_->setVisibleRange(shifted(before_swap_.visible));
   if (const EventRef event = before_swap_.event; event.valid()) {
-    const auto lanes_second = static_cast<LaneId>(pair().second().trace->lanes().size());  // which came first
+    const auto lanes_second = static_cast<LaneId>(pair().second().trace->lanes().size());  // they came first
     state_.setSelectedEvent(event.lane < lanes_second ? pair().ofSecond(event) : EventRef{event.lane - lanes_second, event.index});
   }
   if (before_swap_.range) state_.setSelectedRange(shifted(*before_swap_.range));
@@ -141,8 +151,8 @@ void MainWindow::showSwapped() {
   placeNotes();
 }
 
-// Of two traces, both have theirs on the axis, wherever the second one lies; without the second, its own go. Those that are made while a program is recorded
-// are kept at once: the window may be gone when the recording has ended.
+// For two traces, the notes of both are shown on the axis, and follow the second trace when it is shifted; without the second trace, its notes are removed.
+// Notes that are made during a recording are stored at once, because the window may be closed when the recording has ended.
 void MainWindow::placeNotes() {
   if (pair().isOpen() && state_.trace() && state_.trace()->parts().size() == 2)
     notes_keeper_->openPair(pair().first().path, pair().second().path, *state_.trace());
@@ -160,22 +170,19 @@ void MainWindow::noteFiles() {
   watching_.start();
 }
 
-// Another recording may have the name, or somebody goes on writing. One that is gone is shown for as long as somebody wants.
+// Another recording may have taken the name, or somebody continues to write the file. A file that was removed is still shown as long as the user wants.
 void MainWindow::tellChanges() {
-  const auto has_changed = [](const auto& opened) {
-    const std::optional<FileState> now = state_of(opened.first);
-    return now && *now != opened.second;
-  };
+  const auto has_changed = [](auto& opened) { return find_change(opened.first, opened.second) == FileChange::kContent; };
   const auto changed = std::find_if(opened_as_.begin(), opened_as_.end(), has_changed);
   if (changed == opened_as_.end()) return;
   const QString name = QFile::decodeName(changed->first.filename().c_str());
-  opened_as_.clear();  // it is said once
+  opened_as_.clear();  // it is reported only once
   watching_.stop();
   messages_->show(tr("%1 was written anew since it was opened: shown is what it was then.").arg(name), MessageWeight::kNote, MessageSubject::kChange,
                   {tr("Reload"), [this] { begin(session_.sameAgain()); }});
 }
 
-// Who opens the files of 64 ranks and sees two is told why.
+// Tells a user who opened the files of 64 ranks why only two are shown.
 void MainWindow::tellLeftOut() {
   if (!state_.trace() || pair().isOpen()) return;
   const std::size_t left_out = count_left_out_as_same(*state_.trace());
@@ -185,16 +192,25 @@ void MainWindow::tellLeftOut() {
                   MessageWeight::kNote);
 }
 
-// That events can't be read any more is found where they are needed, on any thread.
+// Unreadable events are discovered on demand, on any thread. Each window tells what is lacking in its own trace, and what the whole process lacks.
 void MainWindow::tellProblems() {
+  const QString own = lack_of(state_.trace());
+  if (!own.isEmpty() && std::exchange(told_lack_, own) != own) messages_->showAnew(own, MessageWeight::kError, MessageSubject::kReading);
+  static QString of_traces;  // also of those that were closed since
+  for (const QWidget* widget : QApplication::topLevelWidgets()) {
+    const auto* window = qobject_cast<const MainWindow*>(widget);
+    if (const QString lack = window == nullptr ? QString() : lack_of(window->state_.trace()); !of_traces.contains(lack)) of_traces += lack;
+  }
   const std::vector<std::string> problems = SegmentCache::of_process().problems();
-  for (; told_problems_ < problems.size(); ++told_problems_) messages_->show(QString::fromStdString(problems[told_problems_]), MessageWeight::kError);
+  for (; told_problems_ < problems.size(); ++told_problems_)
+    if (const QString problem = QString::fromStdString(problems[told_problems_]); !of_traces.contains(problem)) messages_->show(problem, MessageWeight::kError);
   if (state_.trace() && !holds_events(*state_.trace())) status_->showUnreadable(count_unreadable(*state_.trace()));
 }
 
 void MainWindow::connectRecording() {
   connect(&session_, &SessionController::recordingBegan, this, [this] {
     showTrace();
+    clock_elsewhere_.reset();
     diagnostics_->setRecording(DiagnosticsPanel::Recording::kGoesOn);
     timeline_->setFollowLive(timeline::FollowLive::kYes);
   });
@@ -217,6 +233,7 @@ void MainWindow::connectRecording() {
     messages_->settle(MessageSubject::kRecording);
     if (!isRecording()) {
       timeline_->setClock(std::nullopt);
+      state_.setOpenEvents({}, std::nullopt);
       diagnostics_->setRecording(DiagnosticsPanel::Recording::kIsOver);
       timeline_->setFollowLive(timeline::FollowLive::kNo);
     }
@@ -227,10 +244,10 @@ void MainWindow::connectRecording() {
 void MainWindow::ask(const Wish& wish) {
   LiveRecording* recording = session_.recording();
   session_event::Answer answer = recording ? ask_about_recording(*this, wish, *recording) : session_event::Answer::kHere;
-  if (answer == session_event::Answer::kHere) messages_->settle(MessageSubject::kClosing);  // of what is wished for, the last comes true
+  if (answer == session_event::Answer::kHere) messages_->settle(MessageSubject::kClosing);  // the last wish replaces earlier ones
   if (wish.kind == WishKind::kClose && answer == session_event::Answer::kHere && isRecording())
     messages_->show(tr("The window closes once the recording is complete."), MessageWeight::kNote, MessageSubject::kClosing);
-  const bool shows_another = wish.kind != WishKind::kClose && wish.kind != WishKind::kOpenBeside;  // which asks when it closes; which goes on
+  const bool shows_another = wish.kind != WishKind::kClose && wish.kind != WishKind::kOpenBeside;  // closing asks by itself; opening beside keeps what is shown
   if (answer == session_event::Answer::kHere && shows_another && !letsGo()) answer = session_event::Answer::kNot;
   if (wish.kind == WishKind::kClose && answer == session_event::Answer::kNot) call_off_quitting();
   session_.answer(wish, answer);
@@ -270,11 +287,11 @@ void MainWindow::start(const Wish& wish) {
       return closeSoon();
     case WishKind::kOpen:
     case WishKind::kOpenBeside:
-      return;  // the session reads them itself
+      return;  // the session reads files itself
   }
 }
 
-// A dialog or menu that is open is within a function of some window, which this one must outlive.
+// An open dialog or menu runs within a function of some window, so this window must not be destroyed before it ends.
 void MainWindow::closeSoon() {
   const bool is_within =
       QApplication::activeModalWidget() != nullptr || QApplication::activePopupWidget() != nullptr || QThread::currentThread()->loopLevel() > 1;
@@ -349,19 +366,34 @@ void MainWindow::showRecordingProgress(const session::RecordingStatistics& stati
   const QString dropped = QString::fromStdString(timeline::format_count(statistics.dropped));
   if (const auto elsewhere = session_.recording()->elsewhere()) return showProgressElsewhere(statistics, *elsewhere);
   const Nanoseconds epoch = state_.trace() ? state_.trace()->provenance().monotonic_epoch : 0;
-  const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC, as the trace's
+  const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC, as in the trace
   if (statistics.has_ceased && !session_.recording()->isStopping())
     return status_->showRecording({tr("○ Not recording: the file has ended, the program runs"), events_text(state_.trace().get())});
-  if (epoch != 0 && !session_.recording()->isStopping()) timeline_->setClock(now.count() - epoch);
+  const std::vector<EventRef>& open = session_.recording()->openEvents();
+  if (epoch != 0 && !session_.recording()->isStopping()) {
+    timeline_->setClock(now.count() - epoch);
+    state_.setOpenEvents(open, now.count() - epoch);
+  }
+  timeline_->setOpenEvents(open);
   const QString what = session_.recording()->isStopping() ? tr("Stopping") : tr("● Recording");
-  status_->showRecording({what, tr("%1 s").arg(seconds), events_text(state_.trace().get()), tr("%1 dropped").arg(dropped)});
+  QStringList parts = {what, tr("%1 s").arg(seconds), events_text(state_.trace().get()), tr("%1 dropped").arg(dropped)};
+  if (const std::size_t left_out = session_.recording()->openLeftOut(); left_out > 0)
+    parts += tr("%n open ranges not drawn", nullptr, static_cast<int>(left_out));
+  status_->showRecording(parts);
 }
 
-// What another machine's clock says now is not known, so that the axis ends with what has come.
+// The present time of the other machine's clock is not known, only a lower bound from the time when the newest event arrived; from then on it advances like the
+// local clock.
 void MainWindow::showProgressElsewhere(const session::RecordingStatistics& statistics, const RecordingSource::Elsewhere& elsewhere) {
   constexpr std::chrono::seconds kWorthWords{2};
   const QString seconds = QString::number(std::chrono::duration<double>(statistics.elapsed).count(), 'f', 1);
   const bool has_begun = !session_.recording()->path().isEmpty();
+  if (const std::shared_ptr<const Trace>& trace = state_.trace(); trace && trace->event_count() > 0 && !session_.recording()->isStopping()) {
+    const Nanoseconds now = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+    const Nanoseconds ahead = trace->extent().end - now;
+    clock_elsewhere_ = std::max(clock_elsewhere_.value_or(ahead), ahead);
+    timeline_->setClock(now + *clock_elsewhere_);
+  }
   const QString what = session_.recording()->isStopping() ? tr("Stopping on %1") : has_begun ? tr("● Recording on %1") : tr("Starting on %1");
   QStringList parts = {what.arg(elsewhere.machine), tr("%1 s").arg(seconds)};
   if (has_begun) parts += events_text(state_.trace().get());

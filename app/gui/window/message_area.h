@@ -1,5 +1,5 @@
-// A line above the timeline for what went wrong, in one sentence each. What is said stays until it is closed, something
-// else begins, or what it is about is settled.
+// A line above the timeline that shows what went wrong, one sentence at a time. A message stays until it is closed, something else begins, or its subject is
+// settled.
 #pragma once
 
 #include <deque>
@@ -14,22 +14,23 @@
 
 namespace lanescope::ui {
 
-// What a message is about, so that it goes once that is settled.
+// The subject of a message. Messages are removed when their subject is settled.
 enum class MessageSubject {
   kItself,
   kExport,     // files that are written, and why one is not
-  kAlignment,  // of two traces
-  kNotes,      // that are kept beside the trace
-  kEditor,     // of source files
-  kGaps,       // of GPUs
-  kLoop,       // of the program
+  kAlignment,  // the alignment of two traces
+  kNotes,      // notes that are stored beside the trace
+  kEditor,     // the editor of source files
+  kGaps,       // gaps of GPUs
+  kLoop,       // the loop of the program
   kWaits,      // what an event waited for
-  kClipboard,  // what it has of the selected events
-  kFleet,      // its file
-  kLanguage,   // of the next start
-  kRecording,  // what has to wait for its end
-  kClosing,    // of the window, later
-  kChange,     // of the files that are shown
+  kClipboard,  // the selected events in the clipboard
+  kFleet,      // a file of a fleet
+  kLanguage,   // the language of the next start
+  kRecording,  // what has to wait for the end of the recording
+  kClosing,    // the window closes later
+  kChange,     // changes of the files that are shown
+  kReading,    // events of the trace that can't be read
 };
 
 class MessageArea : public QFrame {
@@ -38,20 +39,20 @@ class MessageArea : public QFrame {
  public:
   explicit MessageArea(QWidget* parent = nullptr);
 
-  // What a message offers to do, on a button beside it.
+  // An action that a message offers by a button.
   struct Offer {
-    QString text;  // empty: nothing
+    QString text;  // empty: no button
     std::function<void()> take;
   };
-  // Of several, errors are in sight first, then the newest note; the others wait. What is said already is not said twice: as an
-  // error, where it is one and a note.
+  // Errors are shown before notes, and newer notes before older ones; the others wait. A message that is shown already is not added again: if it is both an
+  // error and a note, it stays as an error.
   void show(const QString& sentence, MessageWeight weight, MessageSubject subject = MessageSubject::kItself, Offer offer = {});
-  void settle(MessageSubject subject);                                                   // what was said of it is answered, or no longer so: kItself is never
-  void showAnew(const QString& sentence, MessageWeight weight, MessageSubject subject);  // in place of what was said of the subject
-  void closeFirst();                                                                     // and shows the next one
-  void withdraw(const QString& end);                                                     // what ends so is no longer true
+  void settle(MessageSubject subject);                                                   // removes the messages about the subject, except for kItself
+  void showAnew(const QString& sentence, MessageWeight weight, MessageSubject subject);  // replaces the messages about the subject
+  void closeFirst();                                                                     // then shows the next one
+  void withdraw(const QString& end);                                                     // removes messages that end with this text: they are no longer true
   void clear();
-  [[nodiscard]] QString text() const { return messages_.empty() ? QString() : messages_.front().sentence; }  // that is in sight
+  [[nodiscard]] QString text() const { return messages_.empty() ? QString() : messages_.front().sentence; }  // the message that is shown
   struct Message : Notice {
     MessageSubject subject = MessageSubject::kItself;
     Offer offer = {};

@@ -16,9 +16,14 @@ struct Words {
   QString here;
 };
 
+// The name of what is to be opened.
+QString name_of(const Wish& wish) {
+  const QString name = QFileInfo(wish.path).fileName();
+  return wish.beside.isEmpty() ? name : tr("%1 and %2").arg(name, QFileInfo(wish.beside).fileName());
+}
+
 Words words_of(const Wish& wish) {
-  const QString name =
-      wish.beside.isEmpty() ? QFileInfo(wish.path).fileName() : tr("%1 and %2").arg(QFileInfo(wish.path).fileName(), QFileInfo(wish.beside).fileName());
+  const QString name = name_of(wish);
   switch (wish.kind) {
     case WishKind::kOpen:
     case WishKind::kOpenBeside:
@@ -33,7 +38,7 @@ Words words_of(const Wish& wish) {
   return {};
 }
 
-// Of one that stops already, for which nobody has to wait here.
+// For a recording that is stopping already, so that nobody has to wait here.
 Words words_while_stopping(const Wish& wish) {
   Words words = words_of(wish);
   switch (wish.kind) {
@@ -54,6 +59,26 @@ Words words_while_stopping(const Wish& wish) {
   return words;
 }
 
+// For a recording that has ended while the question was open: it need not be stopped any more, but the user still chooses where the next thing is shown.
+void ask_about_ended(QMessageBox& box, QAbstractButton& here, const Wish& wish) {
+  switch (wish.kind) {
+    case WishKind::kOpen:
+    case WishKind::kOpenBeside:
+      box.setText(tr("The recording in this window has ended. Where should %1 open?").arg(name_of(wish)));
+      break;
+    case WishKind::kLaunch:
+    case WishKind::kAttach:
+    case WishKind::kRecordElsewhere:
+      box.setText(tr("The recording in this window has ended. Where should the next one run?"));
+      break;
+    case WishKind::kClose:
+      return here.click();
+  }
+  box.setInformativeText({});  // about how it is stopped
+  here.setText(tr("In this window"));
+  if (box.checkBox() != nullptr) box.checkBox()->hide();
+}
+
 }  // namespace
 
 session_event::Answer ask_about_recording(QWidget& window, const Wish& wish, LiveRecording& recording) {
@@ -71,6 +96,7 @@ session_event::Answer ask_about_recording(QWidget& window, const Wish& wish, Liv
       recording.wasAttachedTo() || recording.elsewhere() || recording.isStopping() ? nullptr : new QCheckBox(tr("When stopped, end the program, too"), &box);
   if (ends) ends->setChecked(recording.programAtEnd() == ProgramAtEnd::kEnds);
   box.setCheckBox(ends);
+  QObject::connect(&recording, &LiveRecording::ended, &box, [&] { ask_about_ended(box, *here, wish); });
   box.exec();
   if (box.clickedButton() == here) {
     if (ends && running) running->setProgramAtEnd(ends->isChecked() ? ProgramAtEnd::kEnds : ProgramAtEnd::kRunsOn);

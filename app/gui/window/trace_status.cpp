@@ -19,13 +19,13 @@ namespace {
 constexpr int kProgressSteps = 1000;
 constexpr int kProgressWidth = 160;  // px
 constexpr QStringView kBetweenParts = u"  ·  ";
-constexpr int kEdge = 6;  // px between the text and the window's edges
+constexpr int kEdge = 6;  // px between the text and the edges of the window
 
-// Of a part that was saved, those of its time: what is kept in front of it, as it enqueued the part's GPU work, is `before`. Where the events are not in
-// memory, these count as well, for to tell them apart takes long.
+// In a part that was saved, events of its time are counted; calls before it, which are kept because they enqueued its GPU work, are `before`. If the events are
+// not in memory, these are counted as well, because telling them apart takes long.
 struct Counts {
   std::uint64_t listed = 0;
-  std::uint64_t others = 0;  // states of threads, and samples
+  std::uint64_t others = 0;  // thread states and samples
   std::uint64_t before = 0;
 };
 Counts counts_of(const Trace& trace) {
@@ -131,7 +131,6 @@ TraceStatus::TraceStatus(SelectionState& state, QWidget* parent)
   });
   connect(&state, &SelectionState::selectedRangeChanged, this, &TraceStatus::showTime);
   connect(&state, &SelectionState::visibleRangeChanged, this, &TraceStatus::showTime);
-  showTrace();
   showIdle();
 }
 
@@ -145,7 +144,7 @@ void TraceStatus::showLoading(const QString& file_name) {
 
 void TraceStatus::showProgress(double fraction) { progress_->setValue(static_cast<int>(fraction * kProgressSteps)); }
 
-// The sentence says what the trace holds so far. Whether it is complete is not known before the end.
+// The parts tell what the trace holds so far. Its completeness is not known before the end.
 void TraceStatus::showRecording(const QStringList& parts) {
   activity_->setParts(parts);
   activity_->show();
@@ -157,6 +156,7 @@ void TraceStatus::showIdle() {
   trace_->show();
   progress_->hide();
   cancel_->hide();
+  showTrace();
 }
 
 void TraceStatus::showDamage() {
@@ -168,16 +168,22 @@ void TraceStatus::showUnreadable(std::uint64_t events) {
   if (std::exchange(unreadable_, events) != events) showTrace();
 }
 
+QString TraceStatus::completeness() const {
+  if (unreadable_ > 0) return tr("incomplete: %1 can't be read any more").arg(shown_text(timeline::format_counted(unreadable_, "event")));
+  std::string text = completeness_text(*state_.trace());
+  if (is_damaged_ && !text.starts_with("incomplete")) text = "incomplete: not all of it could be read";
+  return shown_text(completeness_message(text));
+}
+
 void TraceStatus::showTrace() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) {
     trace_->setParts({tr("No trace")});
     return showTime();
   }
-  std::string completeness = completeness_text(*trace);
-  if (is_damaged_ && !completeness.starts_with("incomplete")) completeness = "incomplete: not all of it could be read";
-  QStringList parts = {events_text(trace.get()), shown_text(completeness_message(completeness))};
-  if (unreadable_ > 0) parts[1] = tr("incomplete: %1 can't be read any more").arg(shown_text(timeline::format_counted(unreadable_, "event")));
+  QStringList parts = {events_text(trace.get())};
+  const bool is_loading = !progress_->isHidden();  // what is missing is not known before the end
+  if (!is_loading) parts += completeness();
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   const Counts counts = counts_of(*trace);
   QStringList tips;

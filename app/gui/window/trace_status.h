@@ -1,4 +1,4 @@
-// The status bar: what the trace holds, how complete it is, and what is going on.
+// The status bar: what the trace holds, how complete it is, and what is in progress.
 #pragma once
 
 #include <QLabel>
@@ -11,14 +11,14 @@
 
 namespace lanescope::ui {
 
-// A line of parts, the most important first: those that there is room for are shown, with "…" for the others, and all in the tip.
+// A line of parts, the most important first. Parts are shown as far as there is room, "…" stands for the others, and the tool tip has all.
 class PartsLabel : public QLabel {
   Q_OBJECT
 
  public:
   using QLabel::QLabel;
   void setParts(const QStringList& parts, const QString& further_tip = {});
-  [[nodiscard]] QString shown() const;  // of text()
+  [[nodiscard]] QString shown() const;  // the part of text() that is shown
   [[nodiscard]] QSize minimumSizeHint() const override { return {1, QLabel::minimumSizeHint().height()}; }
 
  protected:
@@ -34,8 +34,8 @@ class TraceStatus : public QStatusBar {
  public:
   explicit TraceStatus(SelectionState& state, QWidget* parent = nullptr);
 
-  void showDamage();                          // of the files of this trace; what it said of them ends with the trace
-  void showUnreadable(std::uint64_t events);  // of this trace, which can't be read any more
+  void showDamage();                          // of the files of this trace; shown until another trace is opened
+  void showUnreadable(std::uint64_t events);  // events of this trace that can no longer be read
   void showLoading(const QString& file_name);
   void showProgress(double fraction);  // 0 to 1
   void showRecording(const QStringList& parts);
@@ -47,6 +47,7 @@ class TraceStatus : public QStatusBar {
 
  private:
   void showTrace();
+  [[nodiscard]] QString completeness() const;  // requires a trace
   void showTime();
 
   SelectionState& state_;
@@ -59,10 +60,10 @@ class TraceStatus : public QStatusBar {
   QPushButton* cancel_;
 };
 
-// "1,204 events", as lists of all events count them, and states of threads and samples by themselves. Null: none yet.
+// "1,204 events", counted as in lists of all events; thread states and samples are counted separately. Null: there is no trace yet.
 [[nodiscard]] QString events_text(const Trace* trace);
 
-// "just now", "5 min ago", "2 h ago", "3 days ago", then the date.
+// "just now", "5 min ago", "2 h ago", "3 days ago"; older ages are shown as a date.
 [[nodiscard]] QString age_text(qint64 seconds);
 
 }  // namespace lanescope::ui

@@ -1,4 +1,4 @@
-// What is drawn over events: gaps, parts of collectives that wait, corners of launches whose counters were read, and what the cursor marks.
+// Drawings over events: gaps, waiting parts of collectives, corners of launches whose counters were read, and marks of the cursor.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -29,7 +29,7 @@ TEST_CASE("a gap of a GPU is shaded, hovered, chosen with the mouse, and walked 
   const QPointF gap = window.empty_place();  // 300 to 700 µs
   const QColor before = Window::color_at(window.picture(), gap + QPointF(100, 0));
   window.click(gap);
-  CHECK_FALSE(window.view->selectedRange());  // what is not known can't be chosen
+  CHECK_FALSE(window.view->selectedRange());  // an unknown gap cannot be selected
   window.view->setIdleTime(std::make_shared<const IdleTime>(window.view->trace(), 10'000));
   CHECK(Window::color_at(window.picture(), gap + QPointF(100, 0)) != before);
   window.click(gap);
@@ -44,14 +44,63 @@ TEST_CASE("a gap of a GPU is shaded, hovered, chosen with the mouse, and walked 
   CHECK(window.view->selectedRange() == TimeRange{900'000, 920'000});
   window.key(Qt::Key_G, Qt::ShiftModifier);
   CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
-  // Where nothing is selected, from the edge of what is visible.
+  // If nothing is selected, from the edge of the visible range.
   window.key(Qt::Key_Escape);
   CHECK_FALSE(window.view->selectedRange());
   window.key(Qt::Key_G, Qt::ShiftModifier);
   CHECK(window.view->selectedRange() == TimeRange{900'000, 920'000});
-  // A click beside chooses nothing.
+  // A click beside it selects nothing.
   window.click({window.viewport().x_at(200'000), static_cast<double>(window.canvas->height() - 4)});
   CHECK_FALSE(window.view->selectedRange());
+}
+
+TEST_CASE("a large trace is searched beside the window, and a text that came meanwhile counts") {
+  lanescope::test::start_application();
+  lanescope::test::SmallTrace small;
+  std::vector<Event> events;
+  constexpr int kEvents = 600'000;
+  for (int i = 0; i < kEvents; ++i) events.push_back(small.event(i * 1'000, i * 1'000 + 500, i % 3 == 0 ? "gemm" : "relu"));
+  small.builder.add(small.on_gpu(TrackKind::kKernels), events);
+  TimelineView view;
+  view.resize(1'000, 600);
+  view.setTrace(small.builder.snapshot());
+  view.show();
+  const auto settle = [&] { return QTest::qWaitFor([&] { return !view.isMakingReady(); }, lanescope::test::kPatienceMs); };
+  REQUIRE(settle());
+  view.setHighlightedText("gemm");
+  CHECK(view.isMakingReady());
+  CHECK(view.highlightedText() == "gemm");
+  view.setHighlightedText("relu");
+  REQUIRE(settle());
+  CHECK(view.highlightedCount() == kEvents - kEvents / 3);
+  // It grows while it is searched: what came is found, too.
+  view.setHighlightedText("gemm");
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(kEvents * 1'000, kEvents * 1'000 + 500, "gemm")});
+  view.updateTrace(small.builder.snapshot());
+  REQUIRE(settle());
+  CHECK(view.highlightedCount() == kEvents / 3 + 1);
+  view.setHighlightedText("");
+  CHECK(view.highlightedCount() == 0);
+}
+
+TEST_CASE("a gap that was clicked is the range until an event elsewhere is selected") {
+  Window window;
+  window.view->setIdleTime(std::make_shared<const IdleTime>(window.view->trace(), 10'000));
+  const LaneId kernels = window.lane(TrackKind::kKernels);
+  window.click(window.empty_place());
+  REQUIRE(window.view->selectedRange() == TimeRange{300'000, 700'000});
+  window.view->selectEvent({kernels, 0});  // the ones in front of it and behind it are of lists of that time
+  window.view->selectEvent({kernels, 1});
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
+  window.view->selectEvent({kernels, 2});
+  CHECK_FALSE(window.view->selectedRange());
+  CHECK_FALSE(window.view->selectedGap());
+  CHECK(window.view->selectedEvent() == EventRef{kernels, 2});
+  // A range that somebody chose stays.
+  window.view->setSelectedRange(TimeRange{300'000, 700'000});
+  window.view->selectEvent({kernels, 0});
+  window.view->selectEvent({kernels, 2});
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
 }
 
 TEST_CASE("the next gap is brought in sight at the zoom that is, and gaps too narrow to see are passed over") {
@@ -63,7 +112,7 @@ TEST_CASE("the next gap is brought in sight at the zoom that is, and gaps too na
   CHECK(window.view->visibleRange().length() == 100'000);
   CHECK(window.view->visibleRange().contains(500'000));
 
-  window.view->setTrace(window.recording.builder.snapshot());  // another trace begins without
+  window.view->setTrace(window.recording.builder.snapshot());  // setTrace() removes the idle time
   CHECK_FALSE(window.view->selectedGap());
 }
 
@@ -79,7 +128,7 @@ TEST_CASE("the part of a collective in which it waits for another rank is hatche
   ranks.builder.add(ranks.on_gpu(TrackKind::kKernels), {ranks.event(0, 100'000, "gemm"), ranks.event(100'000, 1'000'000, kReduce)});
   ranks.builder.add(second, {ranks.event(0, 750'000, "gemm"), ranks.event(750'000, 1'000'000, kReduce)});
   window.view->setTrace(ranks.builder.snapshot());
-  window.view->expandAll();  // both GPUs, which are closed at first
+  window.view->expandAll();  // both GPUs, which are collapsed by default
   const QPointF hardware = window.empty_place();
   const QPointF waits(window.viewport().x_at(400'000), hardware.y()), moves(window.viewport().x_at(950'000), hardware.y());
   const auto colors_around = [&](QPointF place) {  // along a line that crosses the hatching
@@ -101,7 +150,7 @@ TEST_CASE("the part of a collective in which it waits for another rank is hatche
   CHECK(values[0] == "100.0 % busy, 65.0 % of that waiting for another rank, 2 events");
   CHECK(values[1] == "100.0 % busy, 2 events");
 
-  window.view->setTrace(ranks.builder.snapshot());  // another trace begins without
+  window.view->setTrace(ranks.builder.snapshot());  // setTrace() removes the communication time
   window.view->expandAll();
   CHECK(colors_around(waits).size() == 1);
 }
@@ -118,7 +167,7 @@ TEST_CASE("thousands of long notes take hardly longer to paint than short ones")
     return least;
   };
   const double of_short = seconds("short"), of_long = seconds(QString(4'000, u'w'));
-  CHECK(of_long < 10 * of_short);  // all of them measured: a hundred times as long
+  CHECK(of_long < 10 * of_short);  // measuring all of them would take a hundred times as long
 }
 
 TEST_CASE("a launch whose counters were read has a marked corner, and one whose were not has none") {
@@ -145,7 +194,7 @@ TEST_CASE("a launch whose counters were read has a marked corner, and one whose 
   MeasuredLaunch launch;
   launch.process = small.process;
   launch.correlation = 6;
-  launch.other_launches = {7};  // took other passes
+  launch.other_launches = {7};  // measured in other passes
   small.builder.add(launch);
   window.view->setTrace(small.builder.snapshot());
   for (const Nanoseconds begin : {400'000, 750'000}) {
@@ -157,7 +206,7 @@ TEST_CASE("a launch whose counters were read has a marked corner, and one whose 
 
 namespace {
 
-// How much of a widget was painted at once, at most.
+// The maximum of a widget's pixels that were painted at once.
 class PaintedPixels : public QObject {
  public:
   explicit PaintedPixels(QWidget* of) { of->installEventFilter(this); }
@@ -185,10 +234,10 @@ TEST_CASE("the cursor has repainted what it leaves and what it comes to, and not
   REQUIRE_FALSE(on_screen().isNull());
   PaintedPixels painted(window.canvas);
   for (int step = 0; step < 40; ++step) {
-    if (step == 20) window.view->zoomBy(2);  // outlines are elsewhere then
+    if (step == 20) window.view->zoomBy(2);  // then outlines are elsewhere
     const QImage before = on_screen();
     (void)painted.take_most();
-    window.move(QPointF(40 + 4 * step, 6 + 9 * step % 200));  // on the screen, which is 400 pixels wide at a scale of 2
+    window.move(QPointF(40 + 4 * step, 6 + 9 * step % 200));  // stays on the screen, which is 400 pixels wide at a scale of 2
     const QImage after = on_screen();
     INFO(step);
     CHECK(after != before);

@@ -1,4 +1,4 @@
-// Rows by keyboard, trackpads, arrows that leave the window, and what is told on screens of other densities.
+// Rows by keyboard, trackpads, arrows that leave the window, and positions on screens of other densities.
 #include <set>
 
 #include <QAccessible>
@@ -25,7 +25,7 @@ namespace {
 
 const QString kApi = "process:1/thread:4711/api";
 
-// Two fingers on a trackpad, as Wayland and macOS tell of them.
+// Two fingers on a trackpad, as reported by Wayland and macOS.
 void two_fingers(const Window& window, QPoint moved, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
   const QPointF at(200, 100);
   QWheelEvent event(at, window.canvas->mapToGlobal(at), moved, moved * 2, Qt::NoButton, modifiers, Qt::ScrollUpdate, false);
@@ -95,7 +95,7 @@ TEST_CASE("every command has a text, and every key does one thing") {
     REQUIRE(command.act);
     for (const QKeyCombination key : command.keys) REQUIRE(keys.emplace(key.keyboardModifiers().toInt(), key.key()).second);
   }
-  // What users of Nsight Systems, Perfetto and Tracy press.
+  // Keys that users of Nsight Systems, Perfetto and Tracy know.
   const Qt::Key plain[] = {Qt::Key_W, Qt::Key_A, Qt::Key_S, Qt::Key_D, Qt::Key_F, Qt::Key_M, Qt::Key_Home, Qt::Key_Backspace};
   for (const Qt::Key key : plain) REQUIRE(keys.contains({0, key}));
   REQUIRE(keys.contains({int(Qt::ShiftModifier), Qt::Key_Z}));
@@ -143,7 +143,7 @@ TEST_CASE("a click on a row's name makes it the one that keys are about; Alt+arr
   QStringList moved = before;
   moved.swapItemsAt(before.size() - 1, before.size() - 2);  // in front of NVTX
   REQUIRE(titles(window) == moved);
-  window.key(Qt::Key_Up, Qt::AltModifier);  // it is the first
+  window.key(Qt::Key_Up, Qt::AltModifier);  // it is the first one already
   REQUIRE(titles(window) == moved);
   window.key(Qt::Key_Down, Qt::AltModifier);
   REQUIRE(titles(window) == before);
@@ -170,7 +170,7 @@ TEST_CASE("the menu key asks for the menu of the selected event, else of the cur
   window.key(Qt::Key_F10, Qt::ShiftModifier);
   REQUIRE(events.count() == 1);
   const QPoint place = window.canvas->mapFromGlobal(events.front().at(2).toPoint());
-  REQUIRE(window.viewport().time_at(place.x()) == Approx(800'000).margin(2'000));  // its middle
+  REQUIRE(window.viewport().time_at(place.x()) == Approx(800'000).margin(2'000));  // the middle of the event
   window.view->setCurrentRow(kApi);
   QContextMenuEvent key(QContextMenuEvent::Keyboard, {}, {});
   QApplication::sendEvent(window.view.get(), &key);
@@ -252,7 +252,7 @@ TEST_CASE("arrows lead to rows that are closed or scrolled away, and say so at t
   const QImage cut = window.picture();
   const int edge = cut.height() - static_cast<int>(30 * ratio);
   const int with_arrow = pixels_of(cut, accent, edge, cut.height());
-  REQUIRE(with_arrow > 20);  // the frame of what is written there
+  REQUIRE(with_arrow > 20);  // the frame of the label
   window.view->selectEvent({});
   REQUIRE(pixels_of(window.picture(), accent, edge, cut.height()) == 0);
 }
@@ -275,7 +275,7 @@ TEST_CASE("the overview of a program without a GPU shows its processors and thre
     CHECK(color_at(0.25, height) != color_at(0.75, height));
     CHECK(color_at(0.75, height) == color_at(0.60, height));
   }
-  CHECK(color_at(0.25, 0.3) != color_at(0.25, 0.7));  // a thread is coloured by its state, a processor by whom it runs
+  CHECK(color_at(0.25, 0.3) != color_at(0.25, 0.7));  // a thread is coloured by its state, a processor by the thread that it runs
 }
 
 TEST_CASE("closed, the processors are as high as they are busy on average") {
@@ -333,7 +333,7 @@ TEST_CASE("instances of one template are told apart where there is no room for t
 
 TEST_CASE("the name of a row has its room before the numbers beside it") {
   const Window window;
-  if (window.header->devicePixelRatio() != 1) return;  // letters that stand at fractions of pixels look different from place to place
+  if (window.header->devicePixelRatio() != 1) return;  // letters at fractional positions look different in each place
   const auto row_of = [&](const QString& name) {
     QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(window.canvas);
     for (int index = 0; index < canvas->childCount(); ++index)
@@ -351,7 +351,7 @@ TEST_CASE("the name of a row has its room before the numbers beside it") {
   const Theme theme = Theme::from(window.view->palette(), window.view->font());
   const QFontMetrics metrics(window.header->font());
   const QImage wide = picture_of(row);
-  // The name stands behind the share, in the colour of names.
+  // The name comes after the share, in the colour of names.
   int left = 0;
   const auto is_name = [&](int x) {
     for (int y = 0; y < wide.height(); ++y)
@@ -364,7 +364,7 @@ TEST_CASE("the name of a row has its room before the numbers beside it") {
   REQUIRE(left > 0);
   const QImage name = wide.copy(left, 0, metrics.horizontalAdvance("Kernels") - 4, wide.height());
 
-  window.view->setSelectedRange(TimeRange{100'000, 950'000});  // then it also tells how many events, and how busy
+  window.view->setSelectedRange(TimeRange{100'000, 950'000});  // then it also shows the number of events and the busy share
   for (const int width : {400, 260, 200, 170}) {
     CAPTURE(width);
     window.view->setHeaderWidth(width);
@@ -395,6 +395,30 @@ TEST_CASE("rows stand where they stood once their filter is empty again, unless 
   CHECK(scroll_bar->value() > 20);
 }
 
+TEST_CASE("a filter shows rows that match in closed ones, which close again with it unless one of them was chosen") {
+  const Window window;
+  const auto is_shown = [&](const QString& title) { return titles(window).contains(title); };
+  const QString kernels = "gpu:0/kernels";
+  window.view->collapseAll();
+  REQUIRE_FALSE(is_shown(window.view->rowTitle(kernels)));
+  window.view->setRowFilter("Kernels");
+  CHECK(is_shown(window.view->rowTitle(kernels)));
+  CHECK(window.view->isExpanded("gpu:0"));
+  window.view->setRowFilter("GPU 0");  // the matching row is in sight: rows below it stay collapsed
+  CHECK_FALSE(window.view->isExpanded("gpu:0"));
+  window.view->setRowFilter("Kernels");
+  window.view->collapseRow("gpu:0");  // the user collapses it nevertheless
+  CHECK_FALSE(is_shown(window.view->rowTitle(kernels)));
+  window.view->setRowFilter("");
+  CHECK_FALSE(window.view->isExpanded("gpu:0"));
+  CHECK_FALSE(window.view->hasRowFilter());
+
+  window.view->setRowFilter("Kernels");
+  window.view->setCurrentRow(kernels);
+  window.view->setRowFilter("");
+  CHECK(is_shown(window.view->rowTitle(kernels)));
+}
+
 TEST_CASE("where no row is left, it is said why") {
   const Window window;
   window.move({-1, -1});
@@ -416,7 +440,7 @@ TEST_CASE("where no row is left, it is said why") {
   REQUIRE(written() == with_rows);
   window.view->hideRow("gpu:0");
   window.view->hideRow("processes");
-  REQUIRE(written() > filtered);  // a longer sentence: where they can be had back
+  REQUIRE(written() > filtered);  // a longer sentence: how to show them again
 }
 
 TEST_CASE("boxes end sharply on every screen") {
@@ -429,7 +453,7 @@ TEST_CASE("boxes end sharply on every screen") {
   const auto x_at = [&](Nanoseconds time) { return static_cast<int>(window.viewport().x_at(time) * ratio); };
   int y = static_cast<int>(std::lround(kernel.y() * ratio));
   const QColor inside = picture.pixelColor(x_at(290'000), y);
-  while (picture.pixelColor(x_at(290'000), y + 1) == inside) ++y;  // the last line of the box: no letter reaches it
+  while (picture.pixelColor(x_at(290'000), y + 1) == inside) ++y;  // the last line of the box: below all letters
   int blended = 0, filled = 0;
   for (int x = x_at(100'000) - 6; x < x_at(300'000) + 6; ++x) {
     const QColor color = picture.pixelColor(x, y);
@@ -439,10 +463,10 @@ TEST_CASE("boxes end sharply on every screen") {
       ++blended;
   }
   REQUIRE(filled >= x_at(300'000) - x_at(100'000) - 4);
-  REQUIRE(blended <= 5);  // two a side for the share of a pixel and the edge, and a line of the grid
+  REQUIRE(blended <= 5);  // two on each side for fractions of a pixel and the edge, and a line of the grid
 }
 
-// Fonts with Chinese letters have higher lines than those of Latin ones alone.
+// Fonts with Chinese letters have higher lines than fonts with only Latin ones.
 TEST_CASE("letters of a name stand on one line with those of other names, whatever scripts are in it") {
   Window window;
   if (QFontDatabase::families(QFontDatabase::SimplifiedChinese).isEmpty()) {
@@ -456,7 +480,7 @@ TEST_CASE("letters of a name stand on one line with those of other names, whatev
   const double y = window.position_of({lane, 0}).y();
   const QImage picture = window.picture();
   const int width = QFontMetrics(window.canvas->font()).horizontalAdvance("HH");
-  // The lines in which the first two letters of the range stand.
+  // The lines that contain the first two letters of the range.
   const auto lines = [&](EventIndex index) {
     const int left = static_cast<int>(window.viewport().x_at(window.view->trace()->event({lane, index}).start)) + 2;
     const QColor box = Window::color_at(picture, {left + 150.0, y});
@@ -486,7 +510,7 @@ TEST_CASE("what is written can be read, in light and in dark") {
       REQUIRE(contrast(written.rgb(), behind.rgb()) >= 4.5);
   REQUIRE(contrast(theme.marker.rgb(), theme.panel.rgb()) >= 4.5);
   REQUIRE(contrast(text_color_on(theme.accent.rgb()), theme.accent.rgb()) >= 4.5);
-  for (const QColor& line : {theme.accent, theme.marker}) REQUIRE(contrast(line.rgb(), theme.background.rgb()) >= 3);  // what WCAG asks of lines
+  for (const QColor& line : {theme.accent, theme.marker}) REQUIRE(contrast(line.rgb(), theme.background.rgb()) >= 3);  // WCAG requires this for lines
 }
 
 TEST_CASE("the stack chart of a thread is opened, hovered, clicked and zoomed into") {

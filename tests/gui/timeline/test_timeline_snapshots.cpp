@@ -1,4 +1,4 @@
-// A timeline while a recording grows: what later snapshots keep, and what they bring in sight.
+// A timeline while a recording grows: what later snapshots keep, and what they show.
 #include <optional>
 #include <random>
 #include <set>
@@ -45,7 +45,7 @@ TEST_CASE("an update whose lanes are others is drawn as if it were opened, where
   Window window;
   window.view->setVisibleRange({200'000, 600'000});
   const QImage before = window.picture();
-  TraceBuilder part;  // one thread's calls alone: fewer lanes, and other things under their numbers
+  TraceBuilder part;  // only one thread's calls: fewer lanes, and other content under the same ids
   const ProcessId process = part.process_of_instance(1);
   TrackKey calls{TrackKind::kCudaApi, process};
   calls.thread = part.thread(process, 4711);
@@ -131,7 +131,7 @@ TEST_CASE("nothing is heard of a snapshot once another trace is shown") {
   const std::shared_ptr<const Trace> shown = another.builder.snapshot();
   window.view->setTrace(shown);
   const std::shared_ptr<const Trace> later = another.builder.snapshot();
-  window.view->makeReady(later);  // comes behind the first on the same thread
+  window.view->makeReady(later);  // comes after the first on the same thread
   REQUIRE(ready.wait(kPatienceMs));
   REQUIRE(ready.count() == 1);
   REQUIRE(ready.front().front().value<std::shared_ptr<const Trace>>() == later);
@@ -148,6 +148,71 @@ TEST_CASE("following keeps the newest event in sight until the user moves the vi
   REQUIRE(window.view->visibleRange().length() == 100'000);
   window.wheel(window.canvas, {100, 100}, 120);
   REQUIRE(window.view->followLive() == FollowLive::kNo);
+}
+
+TEST_CASE("a range that is open is drawn up to the clock, and says since when") {
+  Window window;
+  TrackKey ranges = window.recording.on_thread(TrackKind::kNvtxRanges);
+  const NameId name = window.recording.builder.intern("load model");
+  window.recording.builder.set_open({{ranges, 0, {1'100'000, 100'000, name, 0, 0}}});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  const std::vector<EventRef> open = window.recording.builder.open_events();
+  REQUIRE(open.size() == 1);
+  constexpr Nanoseconds kNow = 3'000'000;
+  window.view->setClock(kNow);
+  REQUIRE(QTest::qWaitFor([&] { return !window.view->isMakingReady(); }, kPatienceMs));
+  window.view->setVisibleRange({0, 4'000'000});
+
+  const int y = static_cast<int>(window.position_of(open.front()).y());
+  const auto at = [&](Nanoseconds time) { return QPoint(static_cast<int>(window.viewport().x_at(time)), y); };
+  const auto hover = [&](QPoint place) {
+    QHelpEvent help(QEvent::ToolTip, place, window.canvas->mapToGlobal(place));
+    QApplication::sendEvent(window.canvas, &help);
+    return QToolTip::text();
+  };
+  const auto is_hovered = [&](Nanoseconds time) {
+    window.move(at(time));
+    return window.view->hoveredEvent() == open.front();
+  };
+  const Nanoseconds later = kNow + (window.view->visibleRange().end - kNow) / 2;
+  REQUIRE(later > kNow);
+  const auto color = [&](Nanoseconds time) { return Window::color_at(window.picture(), at(time)); };
+  const QColor ended = color(2'600'000);
+  CHECK(color(later) == ended);  // nothing is there
+  CHECK_FALSE(is_hovered(2'600'000));
+
+  window.view->setOpenEvents(open);
+  const QColor inside = color(2'600'000);
+  CHECK(inside != ended);
+  CHECK(color(2'300'000) == inside);
+  CHECK(color(later) == ended);
+  CHECK(is_hovered(2'600'000));
+  CHECK_FALSE(is_hovered(later));
+  const QString said = hover(at(2'600'000));
+  CAPTURE(said.toStdString());
+  CHECK(said.contains("load model"));
+  CHECK(said.contains("since 0.001100000 s: for 1.900 ms by now"));
+  CHECK_FALSE(said.contains("Duration"));
+  window.move(at(2'600'000));
+  const QImage unselected = window.picture();
+  window.click(at(2'600'000));
+  CHECK(window.view->selectedEvent() == open.front());
+  const QImage selected = window.picture();
+  int frame_end = 0;
+  for (int x = 0; x < selected.width(); ++x)
+    for (int row = 0; row < selected.height(); ++row)
+      if (selected.pixel(x, row) != unselected.pixel(x, row)) frame_end = x;
+  CHECK(std::abs(frame_end / selected.devicePixelRatio() - window.viewport().x_at(kNow)) <= 3);
+
+  // Once it has ended, it lasts as long as it did, and no clock runs.
+  window.recording.builder.set_open({});
+  window.recording.builder.add(ranges, {{1'100'000, 900'000, name, 0, 0}}, std::vector<std::uint32_t>{0});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  window.view->setOpenEvents({});
+  CHECK_FALSE(is_hovered(2'600'000));
+  CHECK(is_hovered(1'500'000));
+  CHECK(window.view->selectedEvent() == open.front());
+  CHECK(hover(at(1'500'000)).contains("900.000 µs"));
 }
 
 // Of so many events that their union is not made while a frame is painted.
@@ -168,7 +233,7 @@ TEST_CASE("rows of very many events are painted in outline at once when they are
   };
   settle();
   REQUIRE_FALSE(view.showsOutline());
-  view.setSelectedRange(TimeRange{1'000'000, 4'000'000'000});  // then every row says what it has in it
+  view.setSelectedRange(TimeRange{1'000'000, 4'000'000'000});  // then every row shows the content of the range
   view.expandAll();
   const QImage at_once = view.grab().toImage();
   REQUIRE(view.showsOutline());
@@ -178,7 +243,7 @@ TEST_CASE("rows of very many events are painted in outline at once when they are
   const QImage exact = view.grab().toImage();
   CHECK(exact != at_once);
 
-  // A view that had all the time makes the same picture.
+  // A view that had enough time makes the same picture.
   view.collapseAll();
   settle();
   view.expandAll();

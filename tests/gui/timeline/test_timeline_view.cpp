@@ -1,4 +1,4 @@
-// Real mouse, wheel and key events on the widget, offscreen; then what it shows and says.
+// Real mouse, wheel and key events on the widget, offscreen, and their effects.
 #include <optional>
 #include <set>
 
@@ -12,6 +12,7 @@
 #include <QToolTip>
 
 #include "../../../timeline/widget/painting/theme.h"
+#include "timeline/widget/selection.h"
 #include "timeline_window.h"
 
 using namespace lanescope;
@@ -61,13 +62,13 @@ TEST_CASE("keys of a keyboard of another script do what the Latin ones in their 
     QKeyEvent event(QEvent::KeyPress, key, Qt::NoModifier, scan_code, 0, 0, text);
     QApplication::sendEvent(window.view.get(), &event);
   };
-  press(0x0426, 25, QStringLiteral("ц"));  // where W is: zooms in
+  press(0x0426, 25, QStringLiteral("ц"));  // at the place of W: zooms in
   const Nanoseconds nearer = window.view->visibleRange().length();
   CHECK(nearer < length);
   press(0x042b, 39, QStringLiteral("ы"));  // S: zooms out
   CHECK(window.view->visibleRange().length() > nearer);
-  press(0x0416, 200, QStringLiteral("ж"));    // a place where no letter is: nothing
-  press(Qt::Key_W, 53, QStringLiteral("w"));  // a Latin key means its letter, wherever it is
+  press(0x0416, 200, QStringLiteral("ж"));    // a place without a letter: nothing happens
+  press(Qt::Key_W, 53, QStringLiteral("w"));  // a Latin key means its letter wherever it is
   CHECK(window.view->visibleRange().length() < length);
 }
 
@@ -97,6 +98,75 @@ TEST_CASE("dragging selects a range that snaps to the edges of events; Shift+Z z
   REQUIRE_FALSE(window.view->selectedEvent().valid());
   window.key(Qt::Key_Z, Qt::ShiftModifier);
   REQUIRE(window.view->visibleRange() == TimeRange{300'000, 700'000});
+}
+
+TEST_CASE("keys are about what was selected last: an event, a part of time, or a gap") {
+  const Window window;
+  const EventRef kernel{window.lane(TrackKind::kKernels), 1};
+  const QPointF place = window.position_of(kernel);  // 700 to 900 µs
+  const auto zoomed_to = [&] {
+    window.key(Qt::Key_Z, Qt::ShiftModifier);
+    const TimeRange range = window.view->visibleRange();
+    window.key(Qt::Key_Backspace);
+    return range;
+  };
+  const auto marked_at = [&] {
+    window.key(Qt::Key_M);
+    std::vector<Nanoseconds> times;
+    for (const TimelineView::Marker& marker : window.view->markers()) times.push_back(marker.time);
+    window.view->clearMarkers();
+    return times;
+  };
+  window.view->setSelectedRange(TimeRange{100'000, 200'000});
+  window.click(place);
+  REQUIRE(window.view->selectedRange() == TimeRange{100'000, 200'000});
+  CHECK(zoomed_to().contains(800'000));
+  CHECK(marked_at() == std::vector<Nanoseconds>{700'000});
+  window.view->setSelectedRange(TimeRange{110'000, 200'000});
+  CHECK(zoomed_to() == TimeRange{110'000, 200'000});
+  CHECK(marked_at() == std::vector<Nanoseconds>{110'000, 200'000});
+  window.click(place);  // it is selected already, and chosen again
+  CHECK(marked_at() == std::vector<Nanoseconds>{700'000});
+  window.view->selection().selectGap({{300'000, 700'000}, 0});
+  CHECK(zoomed_to() == TimeRange{300'000, 700'000});
+  window.click(place);
+  window.view->selectEvent({});
+  CHECK(zoomed_to() == TimeRange{110'000, 200'000});
+}
+
+TEST_CASE("the time at the cursor stands beside how long the selected range is") {
+  const Window window;
+  QWidget* ruler = nullptr;
+  for (QWidget* child : window.view->findChildren<QWidget*>())
+    if (child->accessibleName() == "Time axis") ruler = child;
+  REQUIRE(ruler != nullptr);
+  window.view->setSelectedRange(TimeRange{300'000, 700'000});
+  const QImage without = ruler->grab().toImage();
+  const double ratio = without.devicePixelRatio();
+  const int middle = static_cast<int>(window.viewport().x_at(500'000));
+  const QRgb badge = without.pixel((QPointF(middle, 4) * ratio).toPoint());
+  int begin = middle, end = middle;
+  while (begin > 0 && without.pixel((QPointF(begin - 1, 4) * ratio).toPoint()) == badge) --begin;
+  while (end + 1 < ruler->width() && without.pixel((QPointF(end + 1, 4) * ratio).toPoint()) == badge) ++end;
+  REQUIRE(end - begin > 20);
+  REQUIRE(end - begin < 200);
+  for (const int x : {begin - 10, begin + 5, middle, end - 5, end + 10}) {
+    window.move({static_cast<double>(x), 100});
+    const QImage hovered = ruler->grab().toImage();
+    int changed = 0, beside = 0;
+    for (int pixel = 0; pixel < ruler->width(); ++pixel) {
+      bool differs = false;
+      for (int y = 3; y < ruler->height() - 5; ++y) {
+        const QPoint at = (QPointF(pixel, y) * ratio).toPoint();
+        differs = differs || hovered.pixel(at) != without.pixel(at);
+      }
+      const bool is_within = begin <= pixel && pixel <= end;
+      if (differs) ++(is_within ? changed : beside);
+    }
+    INFO("cursor at " << x << ", badge from " << begin << " to " << end);
+    CHECK(changed <= 1);  // the line of the cursor
+    CHECK(beside > 10);   // its time
+  }
 }
 
 TEST_CASE("Backspace and Alt+arrows walk the view history") {
@@ -185,7 +255,7 @@ TEST_CASE("arrow keys hop along the row and the nesting") {
   window.view->selectEvent({calls, 1});
   window.key(Qt::Key_Right, Qt::ShiftModifier);
   REQUIRE(window.view->selectedEvent() == EventRef{calls, 2});
-  window.key(Qt::Key_Right, Qt::ShiftModifier);  // the next call is of another name
+  window.key(Qt::Key_Right, Qt::ShiftModifier);  // the next call has another name
   REQUIRE(window.view->selectedEvent() == EventRef{calls, 2});
   window.view->selectEvent({kernels, 0});
   window.key(Qt::Key_Left);
@@ -323,7 +393,7 @@ TEST_CASE("a search highlights what it finds, everywhere, and N walks through it
   window.view->setHighlightedText("GEMM");
   REQUIRE(window.view->highlightedCount() == 2);
   REQUIRE(color_at(gemm) == gemm_before);
-  REQUIRE(color_at(relu).lightness() > relu_before.lightness());  // steps back, on a light background
+  REQUIRE(color_at(relu).lightness() > relu_before.lightness());  // paler on a light background
   const LaneId kernels = window.lane(TrackKind::kKernels);
   window.key(Qt::Key_N);
   REQUIRE(window.view->selectedEvent() == EventRef{kernels, 0});
@@ -342,7 +412,7 @@ TEST_CASE("what a search finds stands out on every row that shows it") {
   const Window window;
   const EventRef relu{window.lane(TrackKind::kKernels), 2};
   const double x = std::floor(window.viewport().x_at(960'000));
-  std::vector<double> rows;  // where they show the event
+  std::vector<double> rows;  // at which they show the event
   bool before_was_it = false;
   for (double y = 0; y < window.canvas->height(); y += 1) {
     window.move({x, y});
@@ -427,7 +497,7 @@ TEST_CASE("the tooltip of a pixel with several events tells how many, how busy, 
     INFO(text.toStdString());
     REQUIRE(text.contains(QString::fromUtf8(said)));
   }
-  REQUIRE(QRegularExpression("[345]\\d\\.\\d %").match(text).hasMatch());  // half of the time, give or take an event's part of a pixel
+  REQUIRE(QRegularExpression("[345]\\d\\.\\d %").match(text).hasMatch());  // half of the time, except for the part of an event in a pixel
 }
 
 TEST_CASE("the overview is gone through with the mouse: a click, a drag, the wheel") {
@@ -493,10 +563,10 @@ TEST_CASE("texts of markers give each other room, and labels of the axis give th
   window.view->addMarker(window.viewport().time_at(static_cast<std::int64_t>(close)), "");
   REQUIRE(written_between(first, near_by) > 0);
   REQUIRE(written_between(near_by, close) == 0);         // no room for a letter
-  REQUIRE(written_between(close + 1, close + 60) == 0);  // nothing of the long name is left behind the others
+  REQUIRE(written_between(close + 1, close + 60) == 0);  // nothing of the long name is drawn behind the others
 }
 
-// Else twenty steps beside each other all read "iterat…".
+// Otherwise twenty neighbouring steps would all read "iterat…".
 TEST_CASE("a counted name that has no room whole keeps its counter") {
   constexpr Nanoseconds kLength = 48'000;
   Window window;
@@ -511,7 +581,7 @@ TEST_CASE("a counted name that has no room whole keeps its counter") {
   window.move({-1, -1});
   const QImage picture = window.picture();
   const double ratio = picture.devicePixelRatio();
-  const auto part = [&](QPointF middle) {  // of the label alone
+  const auto part = [&](QPointF middle) {  // only of the label
     return picture.copy(QRectF((middle.x() - 20) * ratio, (middle.y() - 3) * ratio, 40 * ratio, 14 * ratio).toRect());
   };
   REQUIRE(part(first) != part(second));
@@ -544,11 +614,13 @@ TEST_CASE("a dark palette gives a dark timeline") {
 
 TEST_CASE("the row filter leaves what matches") {
   const Window window;
-  const int before = window.header->grab().toImage().height();
-  REQUIRE(before > 0);
+  const QAccessibleInterface* const rows = QAccessible::queryAccessibleInterface(window.canvas);
+  const int all = rows->childCount();
   window.view->setRowFilter("CUDA API");
   const QPointF launch = window.position_of({window.lane(TrackKind::kCudaApi), 0});
+  REQUIRE(rows->childCount() < all);
   window.view->setRowFilter("");
+  REQUIRE(rows->childCount() == all);
   REQUIRE(window.position_of({window.lane(TrackKind::kCudaApi), 0}).y() > launch.y());
 }
 
@@ -574,7 +646,7 @@ TEST_CASE("assistive technology finds the rows in sight, their values and their 
   REQUIRE(launch->text(QAccessible::Name) == "cudaLaunchKernel");
   REQUIRE(launch->text(QAccessible::Value) == "30.000 µs");
   REQUIRE_FALSE(launch->state().selected);
-  window.click(window.canvas->mapFromGlobal(launch->rect().center()));  // what it says is where it is
+  window.click(window.canvas->mapFromGlobal(launch->rect().center()));  // its rectangle is at the right place
   REQUIRE(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kCudaApi), 1});
   REQUIRE(launch->state().selected);
   REQUIRE(canvas->childAt(launch->rect().center().x(), launch->rect().center().y()) == api);

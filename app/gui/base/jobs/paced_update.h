@@ -1,11 +1,11 @@
-// When to do again what follows a trace that grows or a view that moves: after a pause that grows with the time that it takes, so that
-// following a change that does not end takes at most a fifth of one core; and not before the computation that runs has ended, so that one which
-// takes longer than the pause comes to its end.
+// When to repeat work that follows a growing trace or a moving view. The pause before it is four times the time that the work takes, from 150 ms to 10 s. So
+// following an endless change takes at most a fifth of one core, unless the work takes longer than 2.5 s. The work is not repeated while its computation
+// runs, so that a computation that takes longer than the pause can finish.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
 
@@ -17,54 +17,32 @@ class PacedUpdate : public QObject {
   Q_OBJECT
 
  public:
-  explicit PacedUpdate(QObject* parent = nullptr) : QObject(parent) {
-    pause_.setSingleShot(true);
-    connect(&pause_, &QTimer::timeout, this, &PacedUpdate::pauseEnded);
-  }
+  explicit PacedUpdate(QObject* parent = nullptr);
 
-  // due() does not come while this runs.
-  void after(const LatestJob& job) {
-    jobs_.push_back(&job);
-    connect(&job, &LatestJob::runningChanged, this, &PacedUpdate::jobChanged);
-    connect(&job, &QObject::destroyed, this, [this, gone = &job] { std::erase(jobs_, gone); });
-  }
-  // due() comes after a pause, once for all calls until then.
-  void request() {
-    if (isPending()) return;
-    pause_.start(static_cast<int>(std::max(kShortestPauseMs, kPausePerWork * last_work_ms_)));
-  }
-  void cancel() {
-    pause_.stop();
-    waits_ = false;
-  }
-  void tookMilliseconds(qint64 milliseconds) { last_work_ms_ = milliseconds; }
+  // due() is not emitted while this job runs. What its last computation took counts as work, as does what the receivers of due() do at once.
+  void after(const LatestJob& job);
+  void request();  // due() is emitted after a pause, once for all calls until then
+  void cancel();
   [[nodiscard]] bool isPending() const { return pause_.isActive() || waits_; }
 
  signals:
   void due();
 
  private:
-  static constexpr qint64 kShortestPauseMs = 150;
-  static constexpr qint64 kPausePerWork = 4;
+  struct Followed {
+    const LatestJob* job;
+    QElapsedTimer running;    // since its computation began
+    qint64 last_work_ms = 0;  // of its last computation
+  };
 
-  [[nodiscard]] bool isAtWork() const {
-    return std::any_of(jobs_.begin(), jobs_.end(), [](const LatestJob* job) { return job->isRunning(); });
-  }
-  void pauseEnded() {
-    waits_ = isAtWork();
-    if (!waits_) emit due();
-  }
-  // The work that has ended gives the pause that follows it.
-  void jobChanged() {
-    if (!waits_ || isAtWork()) return;
-    waits_ = false;
-    request();
-  }
+  [[nodiscard]] bool isAtWork() const;
+  void pauseEnded();
+  void jobChanged(const LatestJob& job);
 
-  std::vector<const LatestJob*> jobs_;
+  std::vector<Followed> jobs_;
   QTimer pause_;
-  bool waits_ = false;  // for them, the pause being over
-  qint64 last_work_ms_ = 0;
+  bool waits_ = false;      // for jobs; the pause is over
+  qint64 last_due_ms_ = 0;  // what the receivers of due() took
 };
 
 }  // namespace lanescope::ui

@@ -1,5 +1,6 @@
 #include "base/state/selection_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "model/events/carried_filter.h"
@@ -12,6 +13,9 @@ SelectionState::SelectionState(QObject* parent) : QObject(parent) {
   connect(&selection_, &timeline::Selection::hoveredChanged, this, &SelectionState::hoveredEventChanged);
   connect(&selection_, &timeline::Selection::rangeChanged, this, &SelectionState::selectedRangeChanged);
   connect(&selection_, &timeline::Selection::gapChanged, this, &SelectionState::selectedGapChanged);
+  connect(this, &SelectionState::selectedRangeChanged, this, &SelectionState::followBoundRange);
+  connect(this, &SelectionState::visibleRangeChanged, this, &SelectionState::followBoundRange);
+  connect(this, &SelectionState::timeBindingChanged, this, &SelectionState::followBoundRange);
 }
 
 void SelectionState::setTrace(std::shared_ptr<const Trace> trace, TraceChange change) {
@@ -28,6 +32,7 @@ void SelectionState::setTrace(std::shared_ptr<const Trace> trace, TraceChange ch
     const bool names_tracks = filter_.thread || filter_.stream || !filter_.values.empty();
     if (names_tracks && before && trace_) setFilter(carried_filter(filter_, *before, *trace_, same_track(*before, *trace_)));
   }
+  bound_range_ = boundRange();  // traceChanged() says that it is of another trace
   emit traceChanged(change);
 }
 
@@ -67,6 +72,25 @@ std::optional<TimeRange> SelectionState::boundRange() const {
       return visible_range_;
   }
   return std::nullopt;
+}
+
+void SelectionState::setOpenEvents(std::vector<EventRef> events, std::optional<Nanoseconds> now) {
+  if (events == open_events_ && now == now_) return;
+  open_events_ = std::move(events);
+  now_ = now;
+  emit openEventsChanged();
+}
+
+// The events may be of an earlier or a later state of the trace: an open one is the last of its lane.
+std::optional<Nanoseconds> SelectionState::openAt(EventRef event) const {
+  if (!trace_ || !now_ || std::find(open_events_.begin(), open_events_.end(), event) == open_events_.end() || event.lane >= trace_->lanes().size())
+    return std::nullopt;
+  const Lane& lane = trace_->lane(event.lane);
+  return lane.size() == event.index + 1 && lane.end(event.index) < *now_ ? now_ : std::nullopt;
+}
+
+void SelectionState::followBoundRange() {
+  if (const std::optional<TimeRange> range = boundRange(); std::exchange(bound_range_, range) != range) emit boundRangeChanged();
 }
 
 void SelectionState::activate(EventRef event, std::optional<TimeRange> around) {

@@ -1,7 +1,7 @@
-// What every view shows of a trace, and what of it is selected: the one state that timeline, events view, details and statistics share.
+// What all views show of a trace, and what is selected: the state that timeline, events view, details and statistics share.
 //
-// A view sets what its user did and follows the signals. Each signal is emitted once for each change, whoever caused it, and never for a
-// call that changes nothing, so that views which follow each other come to rest.
+// A view sets what its user did and follows the signals. Each signal is emitted once for each change, whichever view caused it, and never for a call that
+// changes nothing, so that views which follow each other do not loop.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -30,10 +30,10 @@ struct ShownRow {
   bool operator==(const ShownRow&) const = default;
 };
 
-// Which part of time lists and statistics are about.
+// The part of time that lists and statistics cover.
 enum class TimeBinding {
   kWholeTrace,
-  kSelectedRange,  // the selected range; the whole trace where none is selected
+  kSelectedRange,  // the whole trace if no range is selected
   kVisibleRange,   // what the timeline shows
 };
 
@@ -43,14 +43,14 @@ class SelectionState : public QObject {
  public:
   explicit SelectionState(QObject* parent = nullptr);
 
-  // Null: no trace. Another trace clears everything that was selected, shown and filtered.
+  // Null: no trace. Setting another trace clears what was selected, shown and filtered.
   void setTrace(std::shared_ptr<const Trace> trace, TraceChange change);
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }
 
-  // What timelines share with every other view; events are of trace().
+  // What timelines share with all other views; its events are of trace().
   [[nodiscard]] timeline::Selection& selection() { return selection_; }
-  // The event of an earlier or later state of the trace as it stands in trace(); not valid where it is not there. O(tracks + log n), at
-  // once where it is the same state.
+  // Finds the event of an earlier or later state of the trace in trace(); the result is not valid if the event is not there. O(tracks + log n); O(1) if it is
+  // the same state.
   [[nodiscard]] EventRef inTrace(EventRef event, const Trace& of) const;
   void setSelectedEvent(EventRef event) { selection_.select(event); }  // {} clears
   [[nodiscard]] EventRef selectedEvent() const { return selection_.event(); }
@@ -61,19 +61,24 @@ class SelectionState : public QObject {
   void setVisibleRange(TimeRange range);
   [[nodiscard]] TimeRange visibleRange() const { return visible_range_; }
 
-  // What lists and statistics are about: a row (none: the whole trace), a part of time, and a filter whose window is not used.
+  // What lists and statistics cover: a row (none: the whole trace), a part of time, and a filter whose time window is not used.
   void setShownRow(std::optional<ShownRow> row);
   [[nodiscard]] const std::optional<ShownRow>& shownRow() const { return shown_row_; }
   void setTimeBinding(TimeBinding binding);
   [[nodiscard]] TimeBinding timeBinding() const { return time_binding_; }
   void setFilter(const EventFilter& filter);
   [[nodiscard]] const EventFilter& filter() const { return filter_; }
-  // The part of time that the binding stands for now; none: all of it.
+  // The part of time that the binding stands for now; nothing: all of it.
   [[nodiscard]] std::optional<TimeRange> boundRange() const;
 
-  // Asks for the event to be brought into view, with this part of time around it (none: what suits it); it becomes the selected one.
+  // While a program is recorded: its clock, in times of the trace, and the events of the trace that are open at that time.
+  void setOpenEvents(std::vector<EventRef> events, std::optional<Nanoseconds> now);
+  // The clock if the event is open; nothing if it has ended.
+  [[nodiscard]] std::optional<Nanoseconds> openAt(EventRef event) const;
+
+  // Asks for the event to be brought into view, with this part of time around it (nothing: a suitable one); selects it.
   void activate(EventRef event, std::optional<TimeRange> around = std::nullopt);
-  // Asks for the event to be brought into sight at the zoom that is; it becomes the selected one.
+  // Asks for the event to be brought into view at the present zoom; selects it.
   void reveal(EventRef event);
 
  signals:
@@ -85,17 +90,24 @@ class SelectionState : public QObject {
   void visibleRangeChanged(lanescope::TimeRange range);
   void shownRowChanged();
   void timeBindingChanged();
+  void boundRangeChanged();
+  void openEventsChanged();  // or the clock
   void filterChanged();
   void activated(lanescope::EventRef event, std::optional<lanescope::TimeRange> around);
   void revealed(lanescope::EventRef event);
 
  private:
+  void followBoundRange();
+
   std::shared_ptr<const Trace> trace_;
   timeline::Selection selection_;
   TimeRange visible_range_;
   std::optional<ShownRow> shown_row_;
   TimeBinding time_binding_ = TimeBinding::kSelectedRange;
   EventFilter filter_;
+  std::vector<EventRef> open_events_;
+  std::optional<Nanoseconds> now_;
+  std::optional<TimeRange> bound_range_;  // when boundRangeChanged() was emitted last
 };
 
 }  // namespace lanescope::ui

@@ -13,12 +13,12 @@ namespace {
 
 constexpr qsizetype kRecentFiles = 10;
 constexpr qsizetype kQueries = 50;
-constexpr qsizetype kLongestQuery = 20'000;  // characters of one that is remembered
+constexpr qsizetype kLongestQuery = 20'000;  // characters; longer queries are not stored
 constexpr qsizetype kLaunchedPrograms = 20;
 constexpr qsizetype kRemoteTargets = 20;
 constexpr qsizetype kKindsOfTraces = 50;
 
-// As they stand in the file.
+// The words in the file.
 template <typename Value>
 struct Word {
   const char* name;
@@ -43,7 +43,7 @@ constexpr Word<session::PytorchRanges> kPytorch[] = {{"none", session::PytorchRa
 
 QString settings_path() { return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini"); }
 
-// Where what is remembered of a program stands: "launch/<hash>/".
+// The group with the settings of a program: "launch/<hash>/".
 QString program_group(const char* purpose, const QString& program) {
   const QByteArray hash = QCryptographicHash::hash(program.toUtf8(), QCryptographicHash::Sha1).toHex();
   return QStringLiteral("%1/%2/").arg(QLatin1String(purpose), QLatin1String(hash));
@@ -60,7 +60,7 @@ QStringList with_first(QStringList list, const QString& entry, qsizetype limit) 
 Settings::Settings() : file_(settings_path(), QSettings::IniFormat) {}
 
 void Settings::change(const std::function<void()>& change) {
-  constexpr int kPatience = 2'000;  // ms; others hold it for milliseconds. Where it can't be had, as in a folder that is read alone, what is lost is a line.
+  constexpr int kPatience = 2'000;  // ms; others hold the lock for milliseconds. If it cannot be had, for example in a read-only folder, a line may be lost.
   QLockFile lock(settings_path() + QStringLiteral(".change"));
   static_cast<void>(QDir().mkpath(QFileInfo(settings_path()).path()));
   static_cast<void>(lock.tryLock(kPatience));

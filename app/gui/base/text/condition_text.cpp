@@ -20,9 +20,12 @@ constexpr std::array kSentences = {
                  "read whole: {command}"),
     to_translate("{count} frame could not be understood and was skipped."),
     to_translate("{count} frames could not be understood and were skipped."),
+    to_translate("{count} frame of a kind that this version does not know was skipped (events: {events}): a newer Lanescope reads it."),
+    to_translate("{count} frames of kinds that this version does not know were skipped (events: {events}): a newer Lanescope reads them."),
     to_translate("{count} event could not be read any more and were left out."),
     to_translate("{count} events could not be read any more and were left out."),
     to_translate("Rows were left out by choice when this file was saved."),
+    to_translate("The recording was still running when this was saved: what came later is not here."),
     to_translate("{count} event had no room in the file."),
     to_translate("{count} events had no room in the file."),
     to_translate("The file is damaged: {damage}; the {count} event before that were read."),
@@ -41,9 +44,18 @@ constexpr std::array kLosses = {
     to_translate("{count} events had no room in the file"),
     to_translate("{count} recording not whole"),
     to_translate("{count} recordings not whole"),
+    to_translate("{count} Python stack dropped"),
+    to_translate("{count} Python stacks dropped"),
+    to_translate("{count} PC sample dropped"),
+    to_translate("{count} PC samples dropped"),
+    to_translate("{count} full buffer of PC samples lost more"),
+    to_translate("{count} full buffers of PC samples lost more"),
+    to_translate("what came once the file was full"),
     to_translate("processes could not be followed"),
     to_translate("{count} warning says what else is missing"),
     to_translate("{count} warnings say what else is missing"),
+    to_translate("not all of it could be read"),
+    to_translate("the recording was cut off"),
 };
 
 }  // namespace
@@ -54,8 +66,6 @@ Message completeness_message(std::string_view text) {
   constexpr std::string_view kIncomplete = "incomplete: ";
   if (text.starts_with("complete but for")) return Message(to_translate("complete but for rows that were left out by choice"));
   if (!text.starts_with(kIncomplete)) return Message(text);
-  for (const std::string_view whole : {"incomplete: not all of it could be read", "incomplete: the recording was cut off"})
-    if (text == whole) return Message(whole);
   return Message("incomplete: {list}", {{"list", known_parts(text.substr(kIncomplete.size()), kLosses, ", ", listed)}});
 }
 

@@ -19,6 +19,11 @@ constexpr std::array kDiagnostics = {
     to_translate("NVTX of {count} loaded files is recorded from here on."),
     to_translate("NVTX ranges that libraries make before the agent has seen them, as in their constructors, are missing."),
     to_translate("Libraries that the program loads from here on are not recorded: its seccomp filter would have the kernel end it for the agent's thread."),
+    to_translate(
+        "Libraries that the program loads are not recorded while one of its threads stays in the loader's list of files (dl_iterate_phdr), as one does "
+        "for ever that has left its callback by a jump (longjmp)."),
+    to_translate("Libraries that this process loads are not recorded: it was forked while a thread of its parent was in the loader's list of files "
+                 "(dl_iterate_phdr)."),
     to_translate("Of {count} of the loaded files no calls into the C library are recorded: what they were loaded from was cut short or replaced since."),
     to_translate("A capture was to begin, and the recorder was not ready for it within 10 s: what the program did from there until it was is missing."),
     to_translate("GPU activity is not recorded: there is no NVIDIA driver in this process."),
@@ -101,6 +106,9 @@ constexpr std::array kDiagnostics = {
     to_translate("Of {count} more processes nothing is recorded: they could not be followed."),
     to_translate("this process could not be followed, so nothing is recorded of what it did:"),
     to_translate("this process could not be followed in all that it did:"),
+    to_translate("its seccomp filter had the kernel end it (SIGSYS) for a system call of its own: nothing of the recorder's was in it."),
+    to_translate("its seccomp filter had the kernel end it (SIGSYS) for a system call, of its own or of the recorder's agent in it. If it does not end so "
+                 "alone, record it from outside (-t none)."),
     to_translate(
         "Programs that process {count} starts may be missing, unsaid: the system gives it orphans of other programs as well, which look the same. Where "
         "threads are observed (--sample, --cpuctxsw), each is named."),
@@ -140,6 +148,9 @@ constexpr std::array kDiagnostics = {
     to_translate("No Python functions are named: no interpreter was found in the recorded processes. {version} can be read."),
     to_translate("{count} records of threads were lost: they came faster than they could be read. Sample less often (--sampling-frequency), or leave "
                  "switches out (--cpuctxsw=none)."),
+    to_translate("{count} system calls are missing: they were under way when records of threads were lost."),
+    to_translate("{count} records are missing of processes that had ended before it was known what they are: the records of their begin were lost, or they "
+                 "lived too shortly."),
     to_translate("The kernel held samples back {count} times, since they took too much time. Sample less often (--sampling-frequency), or change it: sudo "
                  "sysctl kernel.perf_cpu_time_max_percent=50"),
     to_translate("The code of {count} processes has no names: they ended faster than it could be looked up."),

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <QAction>
-#include <QElapsedTimer>
 #include <QHBoxLayout>
 
 #include "base/input/leave_field.h"
@@ -17,7 +16,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kSearchPauseMs = 200;
-constexpr std::uint64_t kSearchedWhileTyping = 4'000'000;  // events; a letter alone may find most of them
+constexpr std::uint64_t kSearchedWhileTyping = 4'000'000;  // events; a single letter may match most of them
 
 }  // namespace
 
@@ -53,10 +52,10 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent) : QWidget(paren
   connect(&paced_, &PacedUpdate::due, this, [this] { search(Step::kNone); });
 }
 
-// What was found was of another trace, or of an earlier state of this one, in which there may be more now.
+// The results belong to another trace, or to an earlier state of this one, which may have more matches now.
 void EventSearch::follow(TraceChange change) {
   const std::shared_ptr<const Trace>& trace = state_.trace();
-  const bool has_others = searched_trace_ && trace && searched_trace_->parts().size() != trace->parts().size();  // a trace beside it came or went
+  const bool has_others = searched_trace_ && trace && searched_trace_->parts().size() != trace->parts().size();  // a trace beside it was opened or closed
   if (change == TraceChange::kOther || !trace || has_others) forget();
   if (!text_->text().isEmpty() && trace && trace->event_count() <= kSearchedWhileTyping) paced_.request();
   showPosition();
@@ -93,15 +92,13 @@ void EventSearch::search(Step then) {
     forget();
     return showPosition();
   }
+  if (trace->event_count() > kSearchedWhileTyping) position_->setText(tr("Searching…"));
   job_.start([this, trace, text, then](const LatestJob::Context& job) {
-    QElapsedTimer clock;
-    clock.start();
     const std::size_t most = most_listed(*trace);
     std::vector<EventRef> matches = gather_by_start(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text.toStdString()}, job.stop(), most);
     const std::uint64_t too_many = matches.size() > most ? matches.size() : 0;
     if (too_many > 0) matches = {};
-    job.deliver([this, trace, text, then, too_many, matches = std::move(matches), took = clock.elapsed()]() mutable {
-      paced_.tookMilliseconds(took);
+    job.deliver([this, trace, text, then, too_many, matches = std::move(matches)]() mutable {
       searched_trace_ = trace;
       searched_text_ = text;
       matches_ = std::move(matches);
@@ -111,7 +108,7 @@ void EventSearch::search(Step then) {
   });
 }
 
-// Where matches are too many to be kept, the next is looked for from where the user is.
+// If there are too many matches to keep, the next one is searched from the user's position.
 void EventSearch::lookFor(Step step) {
   const EventRef selected = selectedInSearch();
   const EventPosition from =
@@ -147,7 +144,7 @@ void EventSearch::go(Step step) {
   showPosition();
 }
 
-// What was searched may be an earlier state of the trace.
+// The searched trace may be an earlier state of the shown one.
 EventRef EventSearch::selectedInSearch() const {
   return searched_trace_ && state_.trace() ? timeline::find_again(*state_.trace(), state_.selectedEvent(), *searched_trace_) : EventRef{};
 }
@@ -156,9 +153,10 @@ void EventSearch::showPosition() {
   emit searchedTextChanged(searched_text_);
   if (searched_text_.isEmpty()) return position_->clear();
   if (too_many_ > 0) return position_->setText(tr("more than %1 found").arg(QString::fromStdString(timeline::format_count(too_many_))));
-  const std::optional<std::size_t> at = position_of(matches_, selectedInSearch());
+  const EventRef selected = selectedInSearch();
+  const std::optional<std::size_t> at = selected.valid() ? position_by_start(*searched_trace_, matches_, selected) : std::nullopt;
   const QString count = QString::fromStdString(timeline::format_count(matches_.size()));
-  const bool lacks_events = searched_trace_ && has_substitutes(*searched_trace_);  // which can't be read any more
+  const bool lacks_events = searched_trace_ && has_substitutes(*searched_trace_);  // which can no longer be read
   if (!at) return position_->setText((lacks_events ? tr("%1 or more found") : tr("%1 found")).arg(count));
   const std::string_view run = run_of(*searched_trace_, searched_trace_->track_of(matches_[*at].lane));
   const QString place = tr("%1 of %2").arg(QString::fromStdString(timeline::format_count(*at + 1)), count);

@@ -27,9 +27,9 @@ void RowMemory::showTrace(TraceChange change) {
   arranged_ = state_.trace();
 }
 
-// The timeline tells of other changes of its rows, too: those that come with a trace, or with a filter.
+// The timeline also reports other changes of its rows: those caused by a new trace, or by a filter, which expands rows until it is cleared.
 void RowMemory::keep() {
-  if (!arranged_ || arranged_ != state_.trace() || kind_.isEmpty() || view_.rowArrangement() == seen_) return;
+  if (view_.hasRowFilter() || !arranged_ || arranged_ != state_.trace() || kind_.isEmpty() || view_.rowArrangement() == seen_) return;
   seen_ = view_.rowArrangement();
   remembered_ = remember(view_.rows(), seen_, remembered_);
   settings_.setRows(kind_, remembered_);

@@ -22,13 +22,13 @@ using timeline::TimelineView;
 
 namespace {
 
-// One below the other, in one edit: the row of A first.
+// Pins both rows, one below the other, in one edit: the row of A first.
 void pin_together(TimelineView& view, const QString& one, const QString& other) {
   const auto index = [&](const QString& key) { return *view.rows().find(key.toStdString()); };
   const bool in_order = index(one) < index(other);
   view.edits().beginMacro(TimelineBinding::tr("Pin both rows"));
   for (const QString& key : {in_order ? one : other, in_order ? other : one}) {
-    view.unpin(key);  // so that they stand beside each other
+    view.unpin(key);  // so that they are next to each other
     view.pin(key);
   }
   view.edits().endMacro();
@@ -46,6 +46,8 @@ TimelineBinding::TimelineBinding(TimelineView& view, SelectionState& state, QObj
   connect(&state, &SelectionState::activated, this, [this](EventRef event, std::optional<TimeRange> around) {
     if (!around) return view_.zoomToEvent(event);
     view_.setVisibleRange(*around);
+    const std::optional<timeline::Selection::Gap>& gap = state_.selection().gap();
+    if (!event.valid() && gap) return view_.scrollToRow(QStringLiteral("gpu:%1/hw").arg(gap->gpu));
     view_.revealEvent(event);
   });
 }
@@ -62,7 +64,7 @@ void TimelineBinding::showTrace(TraceChange change) {
 
 void TimelineBinding::showRowEvents(const QString& row_key) { state_.setShownRow(ShownRow{row_key, view_.rowTitle(row_key), view_.rowEvents(row_key)}); }
 
-// Of a thread's row, or of one below it.
+// For the row of a thread, or a row below it.
 std::optional<ThreadId> TimelineBinding::threadOf(const QString& row_key) const {
   const timeline::RowTree& rows = view_.rows();
   for (std::optional<timeline::RowIndex> row = rows.find(row_key.toStdString()); row && state_.trace(); row = rows.row(*row).parent)
@@ -71,7 +73,7 @@ std::optional<ThreadId> TimelineBinding::threadOf(const QString& row_key) const 
   return std::nullopt;
 }
 
-// Of a process's own row.
+// For the row of a process itself.
 std::optional<ProcessId> TimelineBinding::processOf(const QString& row_key) const {
   const timeline::RowTree& rows = view_.rows();
   const std::optional<timeline::RowIndex> row = rows.find(row_key.toStdString());
@@ -81,24 +83,27 @@ std::optional<ProcessId> TimelineBinding::processOf(const QString& row_key) cons
   return std::nullopt;
 }
 
-// That which the timeline has for it now; none where it has none.
+// The key that the timeline has for the command now; empty if it has none.
 QKeySequence TimelineBinding::keyOf(QLatin1String command_id) const {
   for (const timeline::TimelineCommand& command : timeline::timeline_commands())
     if (command.id == command_id && !view_.keysOf(command).empty()) return QKeySequence(view_.keysOf(command).front());
   return {};
 }
 
-// What the mouse can't reach otherwise: the ways in and out of a part of time.
+// Zoom commands that the mouse cannot reach otherwise.
 void TimelineBinding::addZooms(QMenu& menu) {
   menu.addSeparator();
-  if (state_.selectedRange())
-    menu.addAction(tr("Zoom to the selected range"), keyOf(QLatin1String("Zoom to selection")), &view_, &TimelineView::zoomToSelection);
+  if (const std::optional<TimeRange> range = state_.selectedRange()) {
+    const bool has_key = state_.selection().latestTime() == range;
+    menu.addAction(tr("Zoom to the selected range"), has_key ? keyOf(QLatin1String("Zoom to selection")) : QKeySequence(), this,
+                   [this, range] { view_.setVisibleRange(*range); });
+  }
   if (view_.canGoBack()) menu.addAction(tr("Back to the previous view"), keyOf(QLatin1String("Back to the previous view")), &view_, &TimelineView::goBack);
   menu.addAction(tr("Fit everything"), keyOf(QLatin1String("Fit everything")), &view_, &TimelineView::zoomToFit);
   if (!view_.loops().empty()) menu.addAction(tr("Show the loop"), keyOf(QLatin1String("Show the loop")), &view_, &TimelineView::showLoop);
 }
 
-// Of a kernel, or of a call that launched one.
+// For a kernel, or a call that launched one.
 void TimelineBinding::addKernel(QMenu& menu, EventRef event) {
   const std::shared_ptr<const Trace> trace = state_.trace();
   const EventRef kernel = kernel_of(*trace, event);
@@ -152,7 +157,7 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
   QMenu menu;
   menu.addAction(tr("Zoom to event"), keyOf(QLatin1String("Zoom to the event")), this,
                  [this, event, trace] { state_.activate(state_.inTrace(event, *trace)); });
-  if (const std::optional<EventRef> launch = trace->launch_of(event); launch && *launch != event)  // a call is its own
+  if (const std::optional<EventRef> launch = trace->launch_of(event); launch && *launch != event)  // launch_of() returns a call itself
     menu.addAction(tr("Go to the launching call"), keyOf(QLatin1String("Launching call, or GPU work")), this,
                    [this, launch, trace] { state_.reveal(state_.inTrace(*launch, *trace)); });
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())

@@ -1,4 +1,4 @@
-// The panels that answer: bubbles, findings, reports and utilisation.
+// The panels with answers: bubbles, findings, reports and utilisation.
 #include <QAbstractItemModelTester>
 #include <QChart>
 #include <QClipboard>
@@ -12,7 +12,7 @@
 
 #include "../../../timeline/traces.h"
 #include "base/text/texts.h"
-#include "fixture/main_window_fixture.h"
+#include "fixture/known_trace_test.h"
 #include "fixture/panel_tables.h"
 #include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
@@ -29,26 +29,11 @@ using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
 
-class AnalysisTest : public QObject {
+class AnalysisTest : public TwoRunsTest {
   Q_OBJECT
 
  private slots:
-  void initTestCase() {
-    use_empty_settings();
-    known_ = pathOf("known.trace");
-    faster_ = pathOf("faster.trace");
-    write_known_trace(known_.toStdString());
-    write_known_trace(faster_.toStdString(), kKernelDuration / 2);
-  }
-
-  void init() {
-    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
-    window_->show();
-    QVERIFY(open_and_settle(*window_, known_));
-  }
-  void cleanup() { window_.reset(); }
-
-  // The click takes the focus from the field, which begins to look for other gaps, and chooses a row of those that are still listed.
+  // The click moves the focus away from the field, which starts the search for other gaps, and chooses one of the rows that are still listed.
   void aRowIsChosenWhileOtherGapsAreLookedFor() {
     for (const auto table_of : {&ui::BubblesPanel::gaps, &ui::BubblesPanel::groups}) {
       init();
@@ -61,14 +46,14 @@ class AnalysisTest : public QObject {
       threshold->selectAll();
       QTest::keyClicks(threshold, "45us");
       QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, table.visualRect(table.model()->index(0, 0)).center());
-      QVERIFY(window_->state().selectedEvent().valid());
-      QCOMPARE(window_->state().trace()->event(window_->state().selectedEvent()).start, kLongestGapEnd);
+      QVERIFY(window_->state().selection().gap());
+      QCOMPARE(window_->state().selection().gap()->range.end, kLongestGapEnd);
       QVERIFY(settle(*window_));
       QCOMPARE(window_->bubbles().gaps().results().rowCount(), 2);  // 50 and 900 µs
     }
   }
 
-  // What the tables say of a trace goes with it, before the next one is looked through: a row would lead to another event there.
+  // The tables about a trace are cleared with it, before the next one is searched: a row would lead to another event there.
   void answersGoWithTheirTrace() {
     for (const char* panel : {"findings", "bubbles", "statistics"}) {
       init();
@@ -99,12 +84,15 @@ class AnalysisTest : public QObject {
     QCOMPARE(cell(groups, 0, "NVTX range"), QString("step"));
 
     gaps.chooseRow(0);
-    const EventRef selected = window_->state().selectedEvent();
-    QVERIFY(selected.valid());
-    QCOMPARE(window_->state().trace()->event(selected).start, kLongestGapEnd);
+    const TimeRange longest{kLongestGapEnd - kGaps[2], kLongestGapEnd};
+    QVERIFY(window_->timelineView().selectedGap() && window_->timelineView().selectedGap()->range == longest);
+    QVERIFY(window_->state().selectedRange() == longest && !window_->state().selectedEvent().valid());
+    QVERIFY(settled());
+    QCOMPARE(column_sum(gaps, 0), kIdle);  // a gap is one of the lines, not what they are about
+    QVERIFY(gaps.chosenRow() == ui::TableRow{0});
     const TimeRange visible = window_->timelineView().visibleRange();
-    QVERIFY(visible.begin <= kLongestGapEnd - kGaps[2] && visible.end >= kLongestGapEnd + kKernelDuration);
-    QVERIFY(visible.length() < 2 * (kGaps[2] + kKernelDuration));
+    QVERIFY(visible.begin <= kLongestGapEnd - kGaps[2] && visible.end > kLongestGapEnd);
+    QVERIFY(visible.length() < 2 * kGaps[2]);
   }
 
   void aGroupListsItsOwnBubbles() {
@@ -119,10 +107,10 @@ class AnalysisTest : public QObject {
     }
     groups.clearSelection();
     QVERIFY(settled());
-    QCOMPARE(column_sum(window_->bubbles().gaps(), 0), kIdle);  // all of them again
+    QCOMPARE(column_sum(window_->bubbles().gaps(), 0), kIdle);  // all gaps again
   }
 
-  // The longest gap of the loop of a training, whose parts the analysis knows.
+  // The longest gap of the loop of a training; the analysis knows its parts.
   void aChosenGapSaysWhatItIsMadeOf() {
     QVERIFY(open_and_settle(*window_, recorded("torch_training_workers0.trace")));
     window_->actions().bubbles->trigger();
@@ -144,13 +132,83 @@ class AnalysisTest : public QObject {
       QVERIFY2(said.contains(words), qPrintable(said + " lacks " + words));
     }
     QVERIFY2(said.startsWith("This gap: Running CPU code"), qPrintable(said));
-    // It goes with the group that is chosen, and comes again.
+    // The text disappears when a group is chosen, and returns.
     window_->bubbles().groups().chooseRow(0);
     QVERIFY(settled());
     QVERIFY(!window_->bubbles().advice().contains("This gap"));
     QVERIFY(!window_->bubbles().advice().isEmpty());
     gaps.chooseRow(0);
     QVERIFY(window_->bubbles().advice().contains("\nThis gap"));
+  }
+
+  // By keyboard, and by the menu: the parts are those of the analysis, and take as long as the gap.
+  void aGapUnfoldsIntoItsParts() {
+    QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
+    window_->actions().bubbles->trigger();
+    QVERIFY(settled());
+    ui::ResultTable& gaps = window_->bubbles().gaps();
+    const int lines = gaps.results().rowCount();
+    const auto integer = [&](const char* title, ui::TableRow row) {
+      return gaps.results().table()->columns()[static_cast<std::size_t>(column_of(gaps, title))].integer(row);
+    };
+    const analysis::Bubbles bubbles = analysis::find_bubbles(*window_->state().trace(), 10'000);
+    for (const ui::TableRow row : {0, 3}) {
+      gaps.chooseRow(row);
+      QVERIFY(settled());
+      const Nanoseconds start = integer("Start", row), length = integer("Gap", row);
+      const auto bubble = std::find_if(bubbles.bubbles.begin(), bubbles.bubbles.end(), [&](const analysis::Bubble& each) {
+        return each.gap.range == TimeRange{start, start + length};
+      });
+      QVERIFY(bubble != bubbles.bubbles.end() && bubble->parts.size() > 1);
+      QTest::keyClick(&gaps, Qt::Key_Right);
+      QVERIFY(settled());
+      const int parts = static_cast<int>(bubble->parts.size());
+      QCOMPARE(gaps.results().rowCount(), lines + parts);
+      Nanoseconds sum = 0;
+      QStringList states;
+      for (int i = 0; i < parts; ++i) {
+        const int line = gaps.currentIndex().row() + 1 + i;
+        const ui::TableRow part = gaps.results().tableRow(line);
+        const analysis::IdlePart& known = bubble->parts[static_cast<std::size_t>(i)];
+        QCOMPARE(integer("Start", part), known.range.begin);
+        QCOMPARE(integer("Idle", part), known.range.length());
+        QCOMPARE(cell(gaps, line, "Cause"), ui::text_of(analysis::idle_cause_name(known.cause)));
+        QCOMPARE(cell(gaps, line, "NVTX range"),
+                 known.nvtx.valid() ? ui::text_of(window_->state().trace()->name(window_->state().trace()->event(known.nvtx).name)) : QString());
+        states += cell(gaps, line, "Thread State");
+        sum += integer("Idle", part);
+      }
+      QCOMPARE(sum, length);
+      QVERIFY2(states.contains("Running"), qPrintable(states.join(u'|')));
+      QVERIFY(gaps.isColumnHidden(column_of(gaps, "Gap")));  // the whole of each gap counts
+      // Copied lines tell which are parts, and of which gap.
+      for (int line = 0; line <= parts; ++line)
+        gaps.selectionModel()->select(gaps.model()->index(gaps.currentIndex().row() + line, 0), QItemSelectionModel::Select | QItemSelectionModel::Rows);
+      gaps.copySelection();
+      const QStringList copied = QGuiApplication::clipboard()->text().split(u'\n', Qt::SkipEmptyParts);
+      QCOMPARE(copied.size(), parts + 2);
+      QVERIFY2(copied.front().endsWith("\tPart of Gap at (ns)"), qPrintable(copied.front()));
+      QVERIFY2(copied[1].endsWith(u'\t'), qPrintable(copied[1]));
+      for (int line = 2; line < copied.size(); ++line) QVERIFY2(copied[line].endsWith(QString("\t%1").arg(start)), qPrintable(copied[line]));
+      gaps.selectRow(gaps.currentIndex().row());
+      // They stay behind their gap, whatever the lines are sorted by; one that is chosen selects the gap.
+      gaps.sortByColumn(column_of(gaps, "Start"), Qt::DescendingOrder);
+      const int behind = gaps.currentIndex().row() + 1;
+      QCOMPARE(integer("Start", gaps.results().tableRow(behind)), start);
+      gaps.selectRow(behind + parts - 1);
+      QVERIFY(window_->timelineView().selectedGap() && window_->timelineView().selectedGap()->range == TimeRange(start, start + length));
+      QTest::keyClick(&gaps, Qt::Key_Left);
+      QVERIFY(settled());
+      QCOMPARE(gaps.results().rowCount(), lines);
+      QVERIFY(gaps.chosenRow() == row);
+      gaps.sortByColumn(-1, Qt::AscendingOrder);
+    }
+    // The mark in front of its time does so, too.
+    const QRect first = gaps.visualRect(gaps.model()->index(0, 0));
+    const int text = gaps.fontMetrics().horizontalAdvance(gaps.model()->index(0, 0).data().toString());
+    QTest::mouseClick(gaps.viewport(), Qt::LeftButton, Qt::NoModifier, {first.right() - text - gaps.fontMetrics().averageCharWidth(), first.center().y()});
+    QVERIFY(settled());
+    QVERIFY(gaps.results().rowCount() > lines);
   }
 
   void whatAGroupSaysItsBubblesDoNotSayAgain() {
@@ -161,8 +219,8 @@ class AnalysisTest : public QObject {
       return gaps.isColumnHidden(column_of(gaps, title));
     };
     QVERIFY(!hides("Cause"));
-    QVERIFY(hides("GPU"));  // there is one alone
-    QVERIFY(hides("Gap"));  // all of each gap counts
+    QVERIFY(hides("GPU"));  // there is only one
+    QVERIFY(hides("Gap"));  // the whole of each gap counts
     window_->bubbles().groups().chooseRow(0);
     QVERIFY(settled());
     QVERIFY(!hides("Cause"));  // some of these gaps have further causes
@@ -232,7 +290,7 @@ class AnalysisTest : public QObject {
     const QString title = cell(window_->findings().findings(), 0, "Finding");
     QVERIFY2(window_->findings().answer().startsWith(title), qPrintable(window_->findings().answer()));
     QVERIFY(window_->findings().answer().contains("What to do"));
-    QCOMPARE(window_->timelineView().visibleRange() == before, true);  // nothing moves before somebody chooses it
+    QCOMPARE(window_->timelineView().visibleRange() == before, true);  // nothing moves before the user chooses something
     QVERIFY(!window_->state().selectedEvent().valid());
   }
 
@@ -277,7 +335,7 @@ class AnalysisTest : public QObject {
 
   void aKnownFaultComesFirst_data() {
     QTest::addColumn<QString>("rule");
-    QTest::addColumn<QString>("cause");  // of most idle time; none where the fault leaves none
+    QTest::addColumn<QString>("cause");  // of most idle time; empty if the fault leaves none
     QTest::newRow("cause_slow_loader") << "gpu_bubbles"
                                        << "Running CPU code";
     QTest::newRow("cause_lock") << "gpu_bubbles"
@@ -309,7 +367,7 @@ class AnalysisTest : public QObject {
     if (!cause.isEmpty()) QCOMPARE(cell(window_->bubbles().groups(), 0, "Cause"), cause);
   }
 
-  // That nothing was found would say that all is well.
+  // The text that nothing was found would suggest that all is well.
   void findingsSayThatThereIsNoGpuWork() {
     QVERIFY(open_and_settle(*window_, recorded("cpu_loader.trace")));
     window_->actions().findings->trigger();
@@ -394,7 +452,7 @@ class AnalysisTest : public QObject {
 
   void utilisationIsExact() {
     const ui::UtilisationSource source(window_->state().trace());
-    const TimeRange range{kFirstKernel, kLongestGapEnd + kKernelDuration};  // four kernels and three gaps
+    const TimeRange range{kFirstKernel, kLongestGapEnd + kKernelDuration};  // with four kernels and three gaps
     const ui::Utilisation utilisation = source.over(range, 97);
     QCOMPARE(utilisation.gpus.size(), std::size_t{1});
     const std::vector<double>& shares = utilisation.gpus[0].shares;
@@ -404,7 +462,7 @@ class AnalysisTest : public QObject {
     QCOMPARE(shares[shares.size() / 2], 0.0);  // within the longest gap
   }
 
-  // Rank 1 comes 65 of 100 µs late: rank 0 does nothing but wait for that long.
+  // Rank 1 arrives 65 of 100 µs late: for that time, rank 0 only waits.
   void utilisationSaysHowMuchOfItIsWaitingForOtherRanks() {
     SmallTrace ranks;
     Gpu description;
@@ -429,7 +487,7 @@ class AnalysisTest : public QObject {
     QCOMPARE(chart.chart()->title(), QString("GPU 0 busy over time: 100.0 %, 65.0 % waits"));
     QCOMPARE(chart.chart()->series().size(), 2);
 
-    // The picture of the same says it, too.
+    // The picture of the same trace shows it, too.
     const timeline::RowTree tree(*trace);
     const timeline::CommunicationTime communication(*trace);
     timeline::ContentCache contents(trace);
@@ -438,7 +496,7 @@ class AnalysisTest : public QObject {
     const QString without = QString::fromStdString(timeline::svg_text(*trace, tree, picture, contents, nullptr, nullptr));
     QCOMPARE(without.count("Waits for another rank"), 0);
     const QRegularExpressionMatch wait = QRegularExpression("<rect x=\"300.0\" y=\"[0-9.]+\" width=\"650\" [^>]*><title>Waits for another rank").match(with);
-    QVERIFY2(wait.hasMatch(), qPrintable(with));  // 1000 px for 100 µs, behind 200 px of names
+    QVERIFY2(wait.hasMatch(), qPrintable(with));  // 1000 px for 100 µs, after 200 px of names
   }
 
   void ofSeveralGpusTheChartNamesEachWithItsAverage() {
@@ -453,7 +511,7 @@ class AnalysisTest : public QObject {
     QCOMPARE(chart.chart()->title(), QString("8 GPUs busy over time"));
   }
 
-  // Three samples of the thread that launches lie in the only gap: two in load(), which one of them calls into, one elsewhere.
+  // Three samples of the launching thread are in the only gap: two in load(), of which one is in a function that it calls, and one elsewhere.
   void bubblesOfCpuCodeNameTheFunctionsThatWereSampled() {
     TraceBuilder builder;
     const ProcessId process = builder.process_of_instance(1);
@@ -511,10 +569,10 @@ class AnalysisTest : public QObject {
       }
     }
     QVERIFY(numbers > 0);
-    QVERIFY(shortened > 0);  // texts gave up the room
+    QVERIFY(shortened > 0);  // texts were shortened
   }
 
-  // Two ranks, a file each: the one that is shown first waits for the other, which sleeps 15 ms in each step of some 18 ms.
+  // Two ranks, a file for each: the one that is shown first waits for the other, which sleeps 15 ms in each step of about 18 ms.
   void waitingForAnotherRankIsCountedApartFromTransfer() {
     window_->openFile(recorded("ranks_late0.trace"));
     QVERIFY(settled());
@@ -550,11 +608,6 @@ class AnalysisTest : public QObject {
           if (trace.name(trace.lane(lane).name(i)) == name) found.push_back({lane, i});
     return found;
   }
-  QString pathOf(const char* name) const { return QString::fromStdString((folder_.path() / name).string()); }
-
-  TemporaryFolder folder_;
-  QString known_, faster_;
-  std::unique_ptr<MainWindow> window_;
 };
 
 QTEST_MAIN(AnalysisTest)

@@ -8,7 +8,7 @@
 
 #include "analysis/longest.h"
 #include "base/text/texts.h"
-#include "fixture/main_window_fixture.h"
+#include "fixture/known_trace_test.h"
 #include "fixture/menus.h"
 #include "fixture/panel_tables.h"
 #include "model/kernels/counters/recorded_metrics.h"
@@ -20,25 +20,10 @@ using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
 
-class CompareTest : public QObject {
+class CompareTest : public TwoRunsTest {
   Q_OBJECT
 
  private slots:
-  void initTestCase() {
-    use_empty_settings();
-    known_ = pathOf("known.trace");
-    faster_ = pathOf("faster.trace");
-    write_known_trace(known_.toStdString());
-    write_known_trace(faster_.toStdString(), kKernelDuration / 2);
-  }
-
-  void init() {
-    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
-    window_->show();
-    QVERIFY(open_and_settle(*window_, known_));
-  }
-  void cleanup() { window_.reset(); }
-
   void twoTracesLieOnOneAxisUnderTheirHeadings() {
     const std::size_t alone = window_->state().trace()->event_count();
     QVERIFY(!window_->alignment().isVisible());
@@ -83,7 +68,7 @@ class CompareTest : public QObject {
     ui::ResultTable& groups = window_->bubbles().groups();
     QCOMPARE(column_sum(groups, 0), kIdle);
 
-    // B's gaps are as long as A's: of both there are twice as many.
+    // B's gaps are as long as A's, so both together have twice as many.
     const auto choose = [&](QWidget& panel, int index) {
       auto* box = panel.findChild<ui::AnsweredTraceBox*>();
       box->setCurrentIndex(index);
@@ -95,14 +80,14 @@ class CompareTest : public QObject {
     QVERIFY(choose(window_->bubbles(), 1));
     QCOMPARE(column_sum(groups, 0), kIdle);
     window_->bubbles().gaps().chooseRow(0);
-    const EventRef selected = window_->state().selectedEvent();
-    QVERIFY(selected.valid());
-    const Trace& trace = *window_->state().trace();
-    QVERIFY(selected.lane >= window_->pair().first().trace->lanes().size());  // one of B, where it lies on the axis
+    const auto& selected = window_->state().selection().gap();
+    QVERIFY(selected);
+    QVERIFY(selected->gpu >= window_->pair().first().trace->gpus().size());  // that of B, where it lies on the axis
     const Nanoseconds longest_gap_end_in_b = kLongestGapEnd - 3 * kKernelDuration / 2;
-    QCOMPARE(trace.event(selected).start, longest_gap_end_in_b + window_->pair().shift());
+    QCOMPARE(selected->range.end, longest_gap_end_in_b + window_->pair().shift());
+    window_->state().setSelectedRange(std::nullopt);  // of which other panels would be
 
-    // Every panel that answers is about the same trace, and says so in its command.
+    // Every panel with answers uses the same trace, and shows it in its command.
     window_->showPanel("findings");
     QVERIFY(settled());
     QCOMPARE(window_->findings().findChild<ui::AnsweredTraceBox*>()->currentText(), QString("B  faster.trace"));
@@ -133,7 +118,7 @@ class CompareTest : public QObject {
     QCOMPARE(count_of_all(), in_a);
   }
 
-  // What stands in a table when B is closed is of B: who clicks it then is not led to a place of A.
+  // The table that is shown when B is closed belongs to B: clicking it then must not lead to a place in A.
   void aRowOfATraceThatIsGoneLeadsNowhere_data() {
     QTest::addColumn<QString>("panel");
     QTest::addColumn<int>("choice");
@@ -148,34 +133,33 @@ class CompareTest : public QObject {
     QVERIFY(open_beside_and_settle(*window_, faster_));
     ui::ResultTable& table = tableOf(panel);
     QVERIFY(chooseAnswered(choice));
-    const int row = table.model()->rowCount() - 1;  // of both, one of B
+    const int row = table.model()->rowCount() - 1;  // if both are counted, a row of B
     QVERIFY(row > 0);
     table.scrollTo(table.model()->index(row, 0));
     const QPoint place = table.visualRect(table.model()->index(row, 0)).center();
     window_->timelineView().setVisibleRange({kFirstKernel, kFirstKernel + 10'000});
     window_->alignment().findChild<QPushButton*>("close_b")->click();
     const TimeRange visible = window_->timelineView().visibleRange();
-    QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, place);  // before anything was computed of A
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, place);  // before anything was computed for A
     const auto nothing_was_gone_to = [&] { return !window_->state().selectedEvent().valid() && window_->timelineView().visibleRange() == visible; };
     QVERIFY(nothing_was_gone_to());
     QVERIFY(settled());
     QVERIFY(nothing_was_gone_to());
-    // Then it is of A.
+    // Then the table belongs to A.
     table.chooseRow(0);
     QVERIFY(settled());
-    QVERIFY(window_->state().selectedEvent().valid());
+    QVERIFY(window_->state().selectedEvent().valid() || window_->state().selection().gap());
   }
 
-  // Traces that are being swapped are shown as they were until they are combined anew: so long, rows lead to what they are of.
+  // While traces are being swapped, the previous state is shown until they are combined again; until then, rows lead to their own trace.
   void aRowLeadsToItsTraceWhileThatIsBeingSwapped() {
     QVERIFY(open_beside_and_settle(*window_, faster_));
     ui::ResultTable& table = tableOf("bubbles");
     window_->pair().swap();
     table.chooseRow(0);
-    const EventRef selected = window_->state().selectedEvent();
-    QVERIFY(selected.valid());
-    QCOMPARE(window_->state().trace()->event(selected).start, kLongestGapEnd);
-    QCOMPARE(window_->state().trace()->event(selected).duration, kKernelDuration);  // twice as long as those of the other
+    const auto& selected = window_->state().selection().gap();
+    QVERIFY(selected && selected->range == TimeRange(kLongestGapEnd - kGaps[2], kLongestGapEnd));
+    QCOMPARE(selected->gpu, GpuId{0});  // not that of the other
   }
 
   void aIsAnsweredAboutAgainWhenAnotherTraceIsOpenedBeside() {
@@ -187,12 +171,11 @@ class CompareTest : public QObject {
     QVERIFY(open_beside_and_settle(*window_, third));
     QCOMPARE(window_->bubbles().findChild<ui::AnsweredTraceBox*>()->currentText(), QString("A  known.trace"));
     table.chooseRow(0);
-    const EventRef selected = window_->state().selectedEvent();
-    QVERIFY(selected.valid());
-    QCOMPARE(window_->state().trace()->event(selected).start, kLongestGapEnd);
+    const auto& selected = window_->state().selection().gap();
+    QVERIFY(selected && selected->range == TimeRange(kLongestGapEnd - kGaps[2], kLongestGapEnd));
   }
 
-  // The longest gaps of both traces begin together when their row is chosen in Diff: each is selected, and told apart from the other.
+  // The longest gaps of both traces start together when their row is chosen in Diff: each is selected, and distinguished from the other.
   void gapsOfBothTracesAreGoneToAlike() {
     window_->showPanel("diff");
     QVERIFY(open_beside_and_settle(*window_, faster_));
@@ -202,28 +185,23 @@ class CompareTest : public QObject {
     QVERIFY(idle < table.model()->rowCount());
     table.setFocus();
     table.selectRow(idle);
-    QVERIFY(wait_for([&] { return window_->isSettled() && window_->state().selectedEvent().valid(); }));
-    const auto side_of = [&](EventRef event) { return event.lane < window_->pair().first().trace->lanes().size() ? 'A' : 'B'; };
-    QCOMPARE(side_of(window_->state().selectedEvent()), 'A');
+    const auto selected = [&] { return window_->state().selection().gap(); };
+    QVERIFY(wait_for([&] { return window_->isSettled() && selected(); }));
+    const auto side_of = [](const timeline::Selection::Gap& gap) { return gap.gpu == 0 ? 'A' : 'B'; };
+    QCOMPARE(side_of(*selected()), 'A');
     for (const char side : {'B', 'A'}) {
       const QString choice = QString("Select it in %1").arg(QChar::fromLatin1(side));
       const QStringList offered = menu_after([&] { emit table.customContextMenuRequested(table.visualRect(table.currentIndex()).center()); }, choice);
       QVERIFY2(offered.contains(choice), qPrintable(offered.join(u'\n')));
-      QVERIFY(wait_for([&] { return window_->isSettled() && side_of(window_->state().selectedEvent()) == side; }));
-      const Trace& trace = *window_->state().trace();
-      QCOMPARE(trace.event(window_->state().selectedEvent()).start, kLongestGapEnd);  // on the axis of A, where B is aligned
+      QVERIFY(wait_for([&] { return window_->isSettled() && selected() && side_of(*selected()) == side; }));
+      QVERIFY(!window_->state().selectedEvent().valid());
+      QVERIFY(selected()->range == (TimeRange{kLongestGapEnd - kGaps[2], kLongestGapEnd}));  // on the axis of A, with which B is aligned
+      const TimeRange visible = window_->timelineView().visibleRange();
+      QVERIFY(visible.begin < selected()->range.begin && visible.end > selected()->range.end);
     }
 
     timeline::TimelineView& view = window_->timelineView();
     view.setFocus();
-    std::set<GpuId> gpus;
-    const auto press = [&](Qt::KeyboardModifiers keys) {
-      QTest::keyClick(&view, Qt::Key_G, keys);
-      const std::optional<timeline::Gap> gap = view.selectedGap();
-      if (gap && gap->range == TimeRange{kLongestGapEnd - kGaps[2], kLongestGapEnd}) gpus.insert(gap->gpu);
-      return gap;
-    };
-    QVERIFY(press(Qt::ShiftModifier));
     const std::optional<timeline::Gap> first = view.selectedGap();
     QVERIFY(first);
     const auto details = [&] {
@@ -232,11 +210,10 @@ class CompareTest : public QObject {
     };
     const auto title = [](const timeline::Gap& gap) { return QString(gap.gpu == 0 ? "A" : "B") + " GPU 0 idle for 900.000 µs"; };
     QVERIFY2(details().contains(title(*first)), qPrintable(details()));
-    const std::optional<timeline::Gap> second = press(first->gpu == 0 ? Qt::NoModifier : Qt::ShiftModifier);
-    QVERIFY(second);
+    QTest::keyClick(&view, Qt::Key_G);
+    const std::optional<timeline::Gap> second = view.selectedGap();
+    QVERIFY(second && second->gpu != first->gpu && second->range == first->range);
     QVERIFY2(details().contains(title(*second)), qPrintable(details()));
-    QCOMPARE(gpus.size(), std::size_t{2});
-    QCOMPARE(second->range == first->range, true);
   }
 
   void aTraceIsOpenedBesideOneThatIsStillBeingLoaded() {
@@ -262,7 +239,7 @@ class CompareTest : public QObject {
     QCOMPARE(pair.shift(), Nanoseconds{-1'500'000});
     QCOMPARE(pair.alignment(), ui::TracePair::Alignment::kHand);
     QCOMPARE(startOf("gemm", 1), kFirstKernel - 1'500'000);
-    QCOMPARE(startOf("gemm", 0), kFirstKernel);  // A stays
+    QCOMPARE(startOf("gemm", 0), kFirstKernel);  // A does not move
     QCOMPARE(shift->text(), QString("-1.500 ms"));
 
     shift->selectAll();
@@ -275,10 +252,10 @@ class CompareTest : public QObject {
     QVERIFY(settled());
     QCOMPARE(pair.shift(), initial);
     QCOMPARE(startOf("gemm", 1), kFirstKernel + initial);
-    QVERIFY2(window_->messages().messages().empty(), qPrintable(window_->messages().text()));  // that it is no time is answered
+    QVERIFY2(window_->messages().messages().empty(), qPrintable(window_->messages().text()));  // the message about the invalid time was removed
   }
 
-  // Three steps of 10, 20 and 90 us, 40 on average.
+  // Three steps of 10, 20 and 90 us; the mean is 40.
   void anIterationOfAboutTheMeanIsNotTheOneThatWasDisturbed() {
     TraceBuilder builder;
     const ProcessId process = builder.process_of_instance(7);
@@ -292,7 +269,7 @@ class CompareTest : public QObject {
     QVERIFY(longest && longest->range == (TimeRange{200'000, 290'000}));
   }
 
-  // A panel that is closed while it looks for the longest event of a row leaves it at that.
+  // A panel that is closed while it searches the longest event of a row stops searching.
   void whatIsNoLongerWantedIsNotLookedFor() {
     const std::shared_ptr<const Trace>& trace = window_->state().trace();
     std::stop_source stop;
@@ -305,7 +282,7 @@ class CompareTest : public QObject {
 
   void theSelectedEventAndItsCounterpartCanBeAligned() {
     QVERIFY(open_beside_and_settle(*window_, faster_));
-    // The third "gemm" of A begins later than that of B, whose kernels are shorter.
+    // The third "gemm" of A starts later than that of B, whose kernels are shorter.
     const EventRef third = eventsNamed("gemm", 0)[2];
     window_->state().setSelectedEvent(third);
     window_->alignment().alignAtSelection();
@@ -314,7 +291,7 @@ class CompareTest : public QObject {
     const Trace& trace = *window_->state().trace();
     const Event a = trace.event(eventsNamed("gemm", 0)[2]), b = trace.event(eventsNamed("gemm", 1)[2]);
     QCOMPARE(a.start, b.start);
-    QCOMPARE(window_->pair().shift(), 4 * kKernelDuration / 2);  // four kernels lie in front, each of half the time in B
+    QCOMPARE(window_->pair().shift(), 4 * kKernelDuration / 2);  // four kernels are in front, each with half the duration in B
     QCOMPARE(window_->state().selectedEvent(), third);
     const TimeRange visible = window_->timelineView().visibleRange();
     QVERIFY(visible.contains(a.start) && visible.contains(a.end()));
@@ -339,7 +316,7 @@ class CompareTest : public QObject {
     QVERIFY(wait_for([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
     const Trace& trace = *window_->state().trace();
     QCOMPARE(trace.name(trace.event(window_->state().selectedEvent()).name), std::string_view("gemm"));
-    QCOMPARE(startOf("gemm", 0), startOf("gemm", 1));  // all last equally long, so the first of each is shown
+    QCOMPARE(startOf("gemm", 0), startOf("gemm", 1));  // all have the same duration, so the first of each is shown
     TimeRange visible = window_->timelineView().visibleRange();
     QVERIFY(visible.contains(startOf("gemm", 1)) && visible.length() < 3 * kKernelDuration);
 
@@ -351,14 +328,14 @@ class CompareTest : public QObject {
       visible = window_->timelineView().visibleRange();
       return window_->isSettled() && visible.contains(longest_gap) && visible.length() > kGaps[2];
     }));
-    QCOMPARE(window_->pair().shift(), 3 * kKernelDuration / 2);  // three kernels lie in front of the gap
+    QCOMPARE(window_->pair().shift(), 3 * kKernelDuration / 2);  // three kernels are in front of the gap
   }
 
   // The same steps in FP32 and in TF32, with counters of some launches.
   void countersOfKernelsOfBothTracesAreComparedInATableOfTheirOwn() {
     window_->showPanel("diff");
     QVERIFY(open_beside_and_settle(*window_, faster_));
-    QVERIFY(!window_->diff().counters().isVisible());  // nobody measured a kernel
+    QVERIFY(!window_->diff().counters().isVisible());  // no kernel was measured
     QCOMPARE(window_->diff().pages().count(), 1);
     window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
     window_->show();
@@ -369,7 +346,7 @@ class CompareTest : public QObject {
     window_->diff().pages().setCurrentIndex(1);
     ui::ResultTable& table = window_->diff().counters();
     QVERIFY(table.isVisible());
-    // What changed comes first: one kernel reads by a third more, two launches a side.
+    // Changes come first: one kernel reads a third more, with two launches on each side.
     QCOMPARE(cell(table, 0, "Change"), QString("31.8 %"));
     QCOMPARE(cell(table, 0, "Verdict"), QString("more"));
     QCOMPARE(cell(table, 0, "Metric"), QString("DRAM: read"));
@@ -378,7 +355,7 @@ class CompareTest : public QObject {
     QCOMPARE(cell(table, 0, "Launches A"), QString("2"));
     const QString kernel = cell(table, 0, "Kernel");
     QVERIFY2(kernel.startsWith("elementwise_kernel<128, 2, "), qPrintable(kernel));
-    // A measured launch of each trace, begun together.
+    // A measured launch of each trace; both start together.
     table.selectRow(0);
     QVERIFY(wait_for([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
     const Trace& trace = *window_->state().trace();
@@ -393,7 +370,7 @@ class CompareTest : public QObject {
           if (trace.lane(lane).start(i) == trace.event(selected).start && compact_name(trace, {lane, i}) == kernel)
             measured_in_b += kernels::is_measured(trace, {lane, i});
     QCOMPARE(measured_in_b, std::size_t{1});
-    // Enter leads to all that is known of the launch.
+    // Enter shows all facts about the launch.
     table.setFocus();
     QTest::keyClick(&table, Qt::Key_Return);
     QVERIFY(settled());
@@ -417,7 +394,7 @@ class CompareTest : public QObject {
         if (row.kind == timeline::RowKind::kGpuHardware && row.key != "gpu:0/hw") return QString::fromStdString(row.key);
       return QString();
     };
-    QVERIFY(ask(key_in_b(), entry).contains(entry));  // asked of B, A's stands first all the same
+    QVERIFY(ask(key_in_b(), entry).contains(entry));  // requested on B's row, but A's comes first
     const std::vector<std::string> expected{"gpu:0/hw", key_in_b().toStdString()};
     QVERIFY(view.rowArrangement().pinned == expected);
     view.edits().undo();  // both at once
@@ -452,7 +429,7 @@ class CompareTest : public QObject {
     QCOMPARE(QSet<QString>(together.begin(), together.end()), QSet<QString>(apart.begin(), apart.end()));
     QCOMPARE(together.mid(0, 2), QStringList({"part:0", "part:1"}));
     QCOMPARE(together[together.indexOf("gpu:0/hw") + 1], QString("gpu:1/hw"));
-    // A row is opened and closed with its partner.
+    // A row is expanded and collapsed together with its partner.
     QVERIFY(view.isExpanded("gpu:1/hw"));
     view.collapseRow("gpu:0/hw");
     QVERIFY(!view.isExpanded("gpu:1/hw"));
@@ -460,7 +437,7 @@ class CompareTest : public QObject {
     QVERIFY(view.isExpanded("gpu:0/hw"));
     window_->pair().swap();
     QVERIFY(settled());
-    QVERIFY(button->isChecked());  // the traces are others, the wish is the same
+    QVERIFY(button->isChecked());  // the traces differ, the choice stays
     QCOMPARE(order().mid(0, 2), QStringList({"part:0", "part:1"}));
     button->click();
     QCOMPARE(order(), apart);
@@ -504,17 +481,17 @@ class CompareTest : public QObject {
     QVERIFY2(window_->windowTitle().startsWith("faster.trace | known.trace"), qPrintable(window_->windowTitle()));
     QCOMPARE(window_->session().file(), faster_);
     QCOMPARE(window_->state().selectedEvent(), eventsNamed("gemm", 0)[2]);
-    QCOMPARE(view.visibleRange().begin, start - 1'000 - shift);  // the axis has the times of the other trace now
+    QCOMPARE(view.visibleRange().begin, start - 1'000 - shift);  // the axis now has the times of the other trace
     QCOMPARE(view.visibleRange().length(), Nanoseconds{10'000});
     QVERIFY(window_->state().selectedRange() == TimeRange({start - shift, start - shift + 500}));
-    // Notes of both are on the axis. What is made now is of the first trace's file.
+    // Notes of both are on the axis. New ones belong to the file of the first trace.
     QCOMPARE(texts_of(view), QStringList{"of known"});
     QCOMPARE(view.markers().front().time, kFirstKernel - shift);
     view.addMarker(kFirstKernel + 1'000, "of faster");
     QVERIFY(content(faster_ + ".notes").contains("of faster") && !content(faster_ + ".notes").contains("of known"));
     const QByteArray of_known = content(known_ + ".notes");
     QVERIFY(of_known.contains("of known") && !of_known.contains("of faster"));
-    // Where the second one is moved, its notes go with it, and stay as they are in its file. So they do where all are removed, and are there again.
+    // If the second trace is shifted, its notes move with it, and stay unchanged in its file; also if all are removed and restored.
     window_->pair().setShift(window_->pair().shift() + 70'000);
     QVERIFY(settled());
     const auto of_text = [&](const QString& text) {
@@ -538,7 +515,7 @@ class CompareTest : public QObject {
     QVERIFY(settled());
     QVERIFY2(window_->findings().command().endsWith("faster.trace"), qPrintable(window_->findings().command()));
     QCOMPARE(texts_of(view), QStringList{"of faster"});
-    // Beside it again, the other one is B by its own name, with its notes.
+    // Opened beside it again, the other trace is B with its own name, and has its notes.
     QVERIFY(open_beside_and_settle(*window_, known_));
     QCOMPARE(window_->pair().first().path, faster_);
     QCOMPARE(window_->pair().second().path, known_);
@@ -550,7 +527,7 @@ class CompareTest : public QObject {
     for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
   }
 
-  // Start-up was not compared. Outside of it no batch took 2 ms in either, and in one of them the first took 32 ms (docs: a loader that has workers).
+  // Start-up was not compared. Outside of it, no batch took 2 ms in either run, but in one of them the first took 32 ms (docs: a loader that has workers).
   void aRowOfTheComparisonLeadsToWhatWasCompared() {
     QVERIFY(open_and_settle(*window_, recorded("torch_training_workers0.trace")));
     QVERIFY(open_beside_and_settle(*window_, recorded("torch_training_workers4.trace")));
@@ -602,7 +579,7 @@ class CompareTest : public QObject {
     QVERIFY(open_beside_and_settle(*window_, faster_));
     search->searchFor("gemm");
     QVERIFY(settled());
-    QCOMPARE(position->text(), QString("%1 found").arg(kKernels));  // half of the kernels, in both
+    QCOMPARE(position->text(), QString("%1 found").arg(kKernels));  // half of the kernels, in both traces
     window_->alignment().findChild<QPushButton*>("close_b")->click();
     QVERIFY(settled());
     QCOMPARE(position->text(), QString("%1 found").arg(kKernels / 2));
@@ -610,7 +587,7 @@ class CompareTest : public QObject {
     QVERIFY(open_and_settle(*window_, recorded("cuda_streams.trace")));
     QCOMPARE(field->text(), QString("gemm"));
     QCOMPARE(position->text(), QString("0 found"));
-    QVERIFY(wait_for([&] { return before.expired(); }));  // nothing holds what is no longer shown
+    QVERIFY(wait_for([&] { return before.expired(); }));  // nothing references what is no longer shown
   }
 
   void saysWhyATraceCannotBeOpenedBeside() {
@@ -622,7 +599,7 @@ class CompareTest : public QObject {
   }
 
  private:
-  // With lines about events of both kinds of trace.
+  // With lines about events that both kinds of trace have.
   ui::ResultTable& tableOf(const QString& panel) {
     window_->showPanel(panel == "report" ? "statistics" : panel);
     if (panel == "report") window_->statistics().chooseReport("cuda_gpu_trace");
@@ -643,7 +620,7 @@ class CompareTest : public QObject {
     return texts;
   }
 
-  // In the panel that is in front.
+  // In the current panel.
   bool chooseAnswered(int index) {
     for (auto* box : window_->findChildren<ui::AnsweredTraceBox*>()) {
       if (!box->isVisible()) continue;
@@ -668,11 +645,6 @@ class CompareTest : public QObject {
     return found;
   }
   Nanoseconds startOf(std::string_view name, std::size_t part) const { return window_->state().trace()->event(eventsNamed(name, part).front()).start; }
-  QString pathOf(const char* name) const { return QString::fromStdString((folder_.path() / name).string()); }
-
-  TemporaryFolder folder_;
-  QString known_, faster_;
-  std::unique_ptr<MainWindow> window_;
 };
 
 QTEST_MAIN(CompareTest)

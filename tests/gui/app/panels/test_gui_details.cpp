@@ -1,4 +1,4 @@
-// What is said of gaps: by Details, by the tooltip and by what an event waited for, and that it leads on; and of rows, what their shares are of.
+// What Details, the tooltip and the waits of an event say about gaps, with the same words and working links; and what the shares of rows are relative to.
 #include <QDockWidget>
 #include <QHelpEvent>
 #include <QLabel>
@@ -8,17 +8,53 @@
 #include <QTextLayout>
 #include <QToolTip>
 
+#include "../../../timeline/traces.h"
+#include "analysis/wait_source.h"
 #include "fixture/gestures.h"
 #include "fixture/main_window_fixture.h"
 #include "fixture/menus.h"
 #include "fixture/panel_tables.h"
 #include "model/analysis/idle/idle.h"
+#include "model/analysis/threads/critical_path.h"
 #include "timeline/core/lanes/idle_time.h"
 #include "timeline/core/words/format.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
+
+namespace {
+
+// Each millisecond, a call in a range that grows with them launches a kernel; the last one waits for it.
+std::shared_ptr<const Trace> step_of(int milliseconds) {
+  constexpr Nanoseconds kMillisecond = 1'000'000;
+  SmallTrace trace;
+  std::vector<Event> calls, kernels;
+  for (int i = 0; i < milliseconds; ++i) {
+    const Nanoseconds begin = i * kMillisecond;
+    const auto correlation = static_cast<std::uint32_t>(i + 1);
+    calls.push_back(trace.event(begin + 10'000, begin + 20'000, "cudaLaunchKernel", correlation));
+    kernels.push_back(trace.event(begin + 30'000, begin + 900'000, "kernel", correlation));
+  }
+  trace.builder.add(trace.on_thread(TrackKind::kCudaApi), calls);
+  trace.builder.add(trace.on_gpu(TrackKind::kKernels), kernels);
+  trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), {trace.event(0, milliseconds * kMillisecond, "step")}, std::vector<std::uint32_t>{0});
+  return trace.builder.snapshot();
+}
+
+EventRef only_range(const Trace& trace) {
+  for (const Track& track : trace.tracks())
+    if (track.key.kind == TrackKind::kNvtxRanges) return {track.lanes.front(), 0};
+  return {};
+}
+
+EventRef last_kernel(const Trace& trace) {
+  for (const Track& track : trace.tracks())
+    if (track.key.kind == TrackKind::kKernels) return {track.lanes.front(), trace.lane(track.lanes.front()).size() - 1};
+  return {};
+}
+
+}  // namespace
 
 class DetailsTest : public QObject {
   Q_OBJECT
@@ -37,7 +73,7 @@ class DetailsTest : public QObject {
     window_ = window_of(recorded("torch_loader_samples.trace"));
     QVERIFY(window_);
     Gestures hands(*window_);
-    // The range is dragged over the middle of the trace, all of which is in sight.
+    // The range is dragged over the middle of the trace, which is wholly visible.
     window_->timelineView().zoomToFit();
     QWidget* canvas = part(*window_, "Timeline rows");
     drag(canvas->width() / 4, canvas->width() * 3 / 4);
@@ -62,7 +98,7 @@ class DetailsTest : public QObject {
     QVERIFY(blocked > 0);
   }
 
-  // Beside its tables a small window leaves the details a narrow column.
+  // In a small window, the details beside the tables are a narrow column.
   void noTimeIsBrokenWithinItselfInASmallWindow() {
     window_ = window_of(recorded("torch_loader_samples.trace"));
     QVERIFY(window_);
@@ -79,7 +115,7 @@ class DetailsTest : public QObject {
       ++times;
       QVERIFY2(block.layout()->lineCount() == 1, qPrintable(block.text()));
     }
-    QVERIFY2(times >= 4, qPrintable(page.toPlainText()));  // begin, end, duration, and how long the GPU was busy
+    QVERIFY2(times >= 4, qPrintable(page.toPlainText()));  // start, end, duration, and how long the GPU was busy
   }
 
   void tooltipsOfGapsAreAsWideAsPeopleRead() {
@@ -112,7 +148,7 @@ class DetailsTest : public QObject {
     QVERIFY(settle(*window_));
     QWidget* canvas = part(*window_, "Timeline rows");
     const QPoint place = placeOfGap(gap);
-    // Without a range, the gap is the range, as lists are about it.
+    // Without a range, the gap becomes the selected range, because lists cover that.
     QTest::mouseClick(canvas, Qt::LeftButton, Qt::NoModifier, place);
     QVERIFY(window_->state().selectedRange() == gap);
     QTest::keyClick(&window_->timelineView(), Qt::Key_Escape);
@@ -125,12 +161,12 @@ class DetailsTest : public QObject {
     QVERIFY(window_->state().selectedRange() == dragged);
     QVERIFY(window_->timelineView().selectedGap() && window_->timelineView().selectedGap()->range == gap);
     QVERIFY2(said().contains("GPU 0 idle for 900.000 µs"), qPrintable(said()));
-    QVERIFY(canvas->grab().toImage() != before);  // it is framed
-    // G leads on from it, and the range stays.
+    QVERIFY(canvas->grab().toImage() != before);  // it has a frame
+    // G moves on from it, and the range stays.
     QTest::keyClick(&window_->timelineView(), Qt::Key_G);
     QVERIFY(window_->state().selectedRange() == dragged);
     QVERIFY(window_->timelineView().selectedGap()->range != gap);
-    // An event takes its place; once nothing else is selected, Details is about the range again.
+    // Selecting an event replaces it; when nothing else is selected, Details is about the range again.
     window_->state().setSelectedEvent(kernel_number(*window_, 1));
     QVERIFY(!window_->timelineView().selectedGap());
     QVERIFY2(said().startsWith("relu"), qPrintable(said()));
@@ -139,6 +175,112 @@ class DetailsTest : public QObject {
     QVERIFY2(said().startsWith("Selected range"), qPrintable(said()));
     QTest::keyClick(&window_->timelineView(), Qt::Key_Escape);
     QVERIFY(!window_->state().selectedRange() && !window_->timelineView().selectedGap());
+  }
+
+  // Names that differ in their numbers are one line where there are several of them in the range, as in Statistics.
+  void theDetailsOfARangeListFamilies() {
+    window_ = window_of(recorded("torch_training_workers0.trace"));
+    QVERIFY(window_);
+    const std::shared_ptr<const Trace> trace = window_->state().trace();
+    std::map<std::string, TimeRange> steps;
+    for (const Track& track : trace->tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; track.key.kind == TrackKind::kNvtxRanges && i < trace->lane(lane).size(); ++i)
+          steps[std::string(trace->name(trace->lane(lane).name(i)))] = {trace->lane(lane).start(i), trace->lane(lane).end(i)};
+    window_->state().setSelectedRange(TimeRange{steps.at("step 5").begin, steps.at("step 8").end});
+    QVERIFY(wait_for([&] { return said().contains("step *"); }));
+    QVERIFY2(said().contains(QRegularExpression("step \\* NVTX range\\s+count 4 ")) && !said().contains("step 5"), qPrintable(said()));
+    window_->state().setSelectedRange(TimeRange{steps.at("step 7").begin + 1, steps.at("step 7").end - 1});
+    QVERIFY(wait_for([&] { return said().contains("step 7"); }));
+    QVERIFY2(!said().contains("step *"), qPrintable(said()));
+  }
+
+  // A step of a training, and a part of time: the way back through either is drawn, and its parts are told.
+  void theWayThroughAStepIsDrawnAndTold() {
+    window_ = window_of(recorded("torch_training_workers0.trace"));
+    QVERIFY(window_);
+    const std::shared_ptr<const Trace> trace = window_->state().trace();
+    EventRef step;
+    for (const Track& track : trace->tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; track.key.kind == TrackKind::kNvtxRanges && i < trace->lane(lane).size(); ++i)
+          if (trace->name(trace->lane(lane).name(i)) == "step 7") step = {lane, i};
+    QVERIFY(step.valid());
+    const TimeRange time{trace->event(step).start, trace->event(step).end()};
+    auto* waits = window_->findChild<ui::WaitSource*>();
+    QWidget* canvas = part(*window_, "Timeline rows");
+    for (const bool is_range : {false, true}) {
+      window_->timelineView().setVisibleRange(time);
+      if (is_range)
+        window_->state().setSelectedRange(time);
+      else
+        window_->state().setSelectedEvent(step);
+      QVERIFY(settle(*window_));
+      const QImage before = canvas->grab().toImage();
+      QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
+      QVERIFY(wait_for([&] { return settle(*window_) && waits->stepPath() != nullptr; }));
+      const analysis::CriticalPath known = is_range ? analysis::critical_path(*trace, time) : analysis::critical_path(*trace, step);
+      QCOMPARE(waits->stepPath()->path.parts.size(), known.parts.size());
+      const QString whole = QString("Critical path of %1").arg(QString::fromStdString(timeline::format_duration(known.range.length())));
+      QVERIFY2(said().contains(whole) && said().contains("In order of time"), qPrintable(said()));
+      QVERIFY2(said().contains("Running CPU code"), qPrintable(said()));
+      QVERIFY(canvas->grab().toImage() != before);
+      // It stays while one of its events is selected, and goes with another.
+      const std::vector<EventRef> events = waits->stepPath()->events();
+      window_->state().setSelectedEvent(events.front());
+      QVERIFY(settle(*window_) && waits->stepPath());
+      QTest::keyClick(&window_->timelineView(), Qt::Key_Escape);
+      window_->state().setSelectedEvent(kernel_before(*trace, time.begin));
+      QVERIFY(settle(*window_));
+      QVERIFY(!waits->stepPath());
+      window_->state().setSelectedEvent({});
+    }
+    // Where no GPU worked, it says so.
+    window_->state().setSelectedRange(TimeRange{trace->extent().begin, trace->extent().begin + 1'000});
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
+    QVERIFY(settle(*window_));
+    QVERIFY2(window_->messages().text().contains("No GPU worked in it"), qPrintable(window_->messages().text()));
+  }
+
+  // While a program is recorded, the way through a step, and the chain behind an event, are followed as the trace grows.
+  void theWayThroughAStepGrowsWithIt() {
+    window_->state().setTrace(step_of(5), ui::TraceChange::kOther);
+    window_->timelineView().zoomToFit();
+    window_->state().setSelectedEvent(only_range(*window_->state().trace()));
+    QVERIFY(settle(*window_));
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
+    auto* waits = window_->findChild<ui::WaitSource*>();
+    QVERIFY(wait_for([&] { return settle(*window_) && waits->stepPath() != nullptr; }));
+    for (const int milliseconds : {6, 9}) {
+      QSignalSpy followed(waits, &ui::WaitSource::followed);
+      window_->state().setTrace(step_of(milliseconds), ui::TraceChange::kSnapshot);
+      const std::shared_ptr<const Trace> trace = window_->state().trace();
+      QVERIFY(said().contains("Critical path of"));  // of the earlier state, until it is known of this one
+      QVERIFY(settle(*window_));
+      QVERIFY(waits->stepPath() && waits->stepPath()->trace == trace);
+      const analysis::CriticalPath known = analysis::critical_path(*trace, only_range(*trace));
+      QCOMPARE(waits->stepPath()->path.range.length(), milliseconds * Nanoseconds{1'000'000});
+      QCOMPARE(waits->stepPath()->path.parts.size(), known.parts.size());
+      QVERIFY2(said().contains(QString("Critical path of %1.000 ms").arg(milliseconds)), qPrintable(said()));
+      for (const QList<QVariant>& shown : followed) QVERIFY(!shown.front().value<std::vector<EventRef>>().empty());  // the arrows never go
+      QVERIFY(!followed.isEmpty());
+    }
+    const EventRef last = last_kernel(*window_->state().trace());
+    window_->state().setSelectedEvent({});
+    window_->state().setSelectedEvent(last);
+    QVERIFY(settle(*window_) && waits->chain());
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Escape);
+    window_->state().setSelectedEvent(last);
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
+    QVERIFY(settle(*window_));
+    const std::size_t hops = waits->chain()->waits.size();
+    QVERIFY(hops > 1);
+    QSignalSpy followed(waits, &ui::WaitSource::followed);
+    window_->state().setTrace(step_of(12), ui::TraceChange::kSnapshot);
+    QVERIFY(settle(*window_));
+    QVERIFY(waits->chain()->trace == window_->state().trace());
+    QCOMPARE(waits->chain()->waits.size(), hops);
+    QVERIFY(!followed.isEmpty() && !followed.back().front().value<std::vector<EventRef>>().empty());
   }
 
   void whatEndedAGapAndLaunchedThatIsALink() {
@@ -162,7 +304,7 @@ class DetailsTest : public QObject {
     }
   }
 
-  // A thread's share is of its own time, those of kernels and memory are of each other's work.
+  // A thread's share is relative to its own time, those of kernels and memory to each other's work.
   void theTooltipOfARowSaysWhatItsShareIsOf() {
     window_ = window_of(recorded("torch_loader_samples.trace"));
     QVERIFY(window_);
@@ -191,6 +333,13 @@ class DetailsTest : public QObject {
   }
 
  private:
+  static EventRef kernel_before(const Trace& trace, Nanoseconds time) {
+    EventRef last;
+    for (const Track& track : trace.tracks())
+      for (const LaneId lane : track.lanes)
+        if (const EventIndex behind = trace.lane(lane).lower_bound(time); track.key.kind == TrackKind::kKernels && behind > 20) last = {lane, behind - 20};
+    return last;
+  }
   TimeRange longestGap() const { return {kLongestGapEnd - kGaps[2], kLongestGapEnd}; }
   QString said() {
     static_cast<void>(settle(*window_));
@@ -207,7 +356,7 @@ class DetailsTest : public QObject {
     QTest::mouseRelease(canvas, Qt::LeftButton, Qt::NoModifier, {to, y});
     static_cast<void>(settle(*window_));
   }
-  // On the first row on which the tooltip is about a gap.
+  // On the first row whose tooltip is about a gap.
   QPoint placeOfGap(TimeRange gap) {
     QWidget* canvas = part(*window_, "Timeline rows");
     window_->timelineView().setVisibleRange({gap.begin - gap.length(), gap.end + gap.length()});

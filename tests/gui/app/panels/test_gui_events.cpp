@@ -1,4 +1,4 @@
-// The events view and the statistics: filters, the part of time, lines that are copied, and what leads from one view to another.
+// The events view and the statistics: filters, the part of time, copied lines, and links between views.
 #include <QAbstractItemModelTester>
 #include <QChart>
 #include <QClipboard>
@@ -8,7 +8,7 @@
 #include <QToolButton>
 
 #include "../../../timeline/traces.h"
-#include "fixture/main_window_fixture.h"
+#include "fixture/known_trace_test.h"
 #include "fixture/menus.h"
 #include "panels/duration_chart.h"
 #include "panels/statistics_model.h"
@@ -29,20 +29,20 @@ Field* field(QWidget& panel, const QString& accessible_name) {
   return nullptr;
 }
 
-// As a user does: goes to the list and walks to the entry with keys.
+// Like a user: goes to the list and moves to the entry with keys.
 void choose(QComboBox* list, const QString& entry) {
   list->setFocus();
   QTest::keyClick(list, Qt::Key_Home);
   for (int i = 0; i < list->count() && list->currentText() != entry; ++i) QTest::keyClick(list, Qt::Key_Down);
 }
 
-// Both clicks of it: QTest::mouseDClick() is the second one alone.
+// Both clicks: QTest::mouseDClick() sends only the second one.
 void double_click(QAbstractItemView& view, QPoint place) {
   QTest::mouseClick(view.viewport(), Qt::LeftButton, Qt::NoModifier, place);
   QTest::mouseDClick(view.viewport(), Qt::LeftButton, Qt::NoModifier, place);
 }
 
-// Ranges "step 0", "step 1" and so on, so many.
+// Ranges "step 0", "step 1" and so on, `count` of them.
 std::shared_ptr<const Trace> steps(int count) {
   SmallTrace trace;
   std::vector<Event> ranges;
@@ -53,22 +53,34 @@ std::shared_ptr<const Trace> steps(int count) {
 
 }  // namespace
 
-class EventsTest : public QObject {
+class EventsTest : public KnownTraceTest {
   Q_OBJECT
 
  private slots:
-  void initTestCase() {
-    use_empty_settings();
-    known_ = known_trace_in(folder_);
-  }
   void init() {
-    window_ = window_of(known_);
-    QVERIFY(window_);
-    table_ = events_table(*window_);
+    KnownTraceTest::init();
+    if (window_) table_ = events_table(*window_);
   }
-  void cleanup() { window_.reset(); }
 
-  // However the list is sorted: the sign of that takes room beside a title.
+  // What ran on a processor is the state of a thread once more.
+  void aStateOfAThreadIsListedOnce() {
+    QVERIFY(open_and_settle(*window_, recorded("cpu_loader.trace")));
+    const Trace& trace = *window_->state().trace();
+    const auto count = [&](TrackKind kind) {
+      int events = 0;
+      for (const Track& track : trace.tracks())
+        for (const LaneId lane : track.lanes) events += track.key.kind == kind ? static_cast<int>(trace.lane(lane).size()) : 0;
+      return events;
+    };
+    QVERIFY(count(TrackKind::kProcessors) > 0);
+    EventFilter filter;
+    filter.kind = EventKind::kThreadState;
+    window_->state().setFilter(filter);
+    QVERIFY(settle(*window_));
+    QCOMPARE(events_table(*window_)->model()->rowCount(), count(TrackKind::kThreadStates));
+  }
+
+  // However the list is sorted, because the sort indicator takes room beside a title.
   void titlesOfTheFirstColumnsAreReadWhole() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
@@ -81,7 +93,7 @@ class EventsTest : public QObject {
     }
   }
 
-  // The longest is what was asked for by a click on "Duration": it is not somewhere above what is in sight.
+  // A click on "Duration" asks for the longest event: it must not be above the visible lines.
   void aListThatIsSortedByItsHeaderBeginsAtItsTop() {
     window_ = window_of(recorded("torch_training_workers0.trace"));
     QVERIFY(window_);
@@ -133,7 +145,7 @@ class EventsTest : public QObject {
     QTest::keyClicks(shortest, "0.1 ms");
     QTest::keyClick(shortest, Qt::Key_Return);
     QVERIFY(settle(*window_));
-    QCOMPARE(lines(), kKernels + 1);  // not the calls of 10 µs
+    QCOMPARE(lines(), kKernels + 1);  // without the calls of 10 µs
     shortest->selectAll();
     QTest::keyClicks(shortest, "150us");
     QTest::keyClick(shortest, Qt::Key_Return);
@@ -155,7 +167,7 @@ class EventsTest : public QObject {
     QTest::keyClick(table, Qt::Key_Z, Qt::ShiftModifier);
     QVERIFY(settle(*window_));
     QVERIFY(window_->timelineView().visibleRange().length() < before);
-    // Who types a name types it.
+    // In a field, letters are typed.
     const TimeRange shown = window_->timelineView().visibleRange();
     auto* name = window_->events().findChild<QLineEdit*>();
     name->setFocus();
@@ -201,7 +213,7 @@ class EventsTest : public QObject {
     QCOMPARE(text->text(), QString());
   }
 
-  // A double-click on a name leaves the others out of the statistics as well: that is said there, with the way back.
+  // A double-click on a name filters other names out of the statistics as well: they say so, and offer to undo it.
   void statisticsSayThatAFilterLeavesEventsOut() {
     window_->showPanel("statistics");
     QVERIFY(settle(*window_));
@@ -236,7 +248,7 @@ class EventsTest : public QObject {
                table_->model()->index(row, ui::EventTableModel::columnOf(EventColumn::kName)).data(Qt::ToolTipRole).toString());
   }
 
-  // Drag over what is of interest, ask for gaps, double-click.
+  // Drag over the part of interest, ask for gaps, double-click.
   void aBubbleIsFoundInThreeGestures() {
     QWidget* ruler = part(*window_, "Time axis");
     const timeline::Viewport viewport{window_->timelineView().visibleRange(), ruler->width()};
@@ -305,7 +317,7 @@ class EventsTest : public QObject {
     QVERIFY(settle(*window_));
     QCOMPARE(names(), QStringList({"once", "▸ layer1", "▸ step *"}));
 
-    // With keys as in a tree; lines of events stay in the order that is asked for.
+    // With keys as in a tree; lines of events keep the chosen order.
     table_->setFocus();
     QTest::mouseClick(table_->viewport(), Qt::LeftButton, Qt::NoModifier, row_position(*table_, 2));
     QTest::keyClick(table_, Qt::Key_Right);
@@ -322,7 +334,7 @@ class EventsTest : public QObject {
     QCOMPARE(table_->currentIndex().row(), 2);
     QTest::keyClick(table_, Qt::Key_Left);
     QCOMPARE(table_->model()->rowCount(), 3);
-    QCOMPARE(window_->state().selectedEvent(), chosen);  // lines that go choose nothing
+    QCOMPARE(window_->state().selectedEvent(), chosen);  // lines that disappear choose nothing
     QCOMPARE(table_->currentIndex().row(), 2);
     QTest::keySequence(table_, QKeySequence::Copy);
     QCOMPARE(copied_text().count(u'\n'), 13);  // its events, below a line of titles
@@ -356,20 +368,20 @@ class EventsTest : public QObject {
     QCOMPARE(cell(*table_, 0, EventColumn::kName), QString("▸ cudaMalloc"));
   }
 
-  // Snapshots of a recording come ten times a second: nobody types a word in between.
+  // Snapshots of a recording arrive ten times a second, faster than anybody types a word.
   void aRecordingThatGoesOnLeavesWhatIsTyped() {
     window_->state().setTrace(steps(5), ui::TraceChange::kOther);
     QVERIFY(settle(*window_));
     auto* text = field<QLineEdit>(window_->events(), "Name contains");
     text->setFocus();
     QTest::keyClicks(text, "step 4");
-    window_->state().setTrace(steps(6), ui::TraceChange::kSnapshot);  // before the pause behind the last letter is over
+    window_->state().setTrace(steps(6), ui::TraceChange::kSnapshot);  // before the pause after the last letter is over
     QCOMPARE(text->text(), QString("step 4"));
     QVERIFY(wait_for([&] { return window_->state().filter().text == "step 4" && window_->isSettled(); }));
     QCOMPARE(table_->model()->rowCount(), 1);
   }
 
-  // "step 1" is no beginning of "step 10".
+  // "step 1" must not match "step 10".
   void aNameThatIsChosenIsThatNameAlone() {
     window_->state().setTrace(steps(12), ui::TraceChange::kOther);
     window_->showPanel("statistics");
@@ -383,7 +395,7 @@ class EventsTest : public QObject {
     QVERIFY(settle(*window_));
     QCOMPARE(lines(), std::size_t{1});
     QCOMPARE(model.rowCount(), 1);
-    // The button above the list ends it.
+    // The button above the list removes the condition.
     auto* chip = [&]() -> QToolButton* {
       for (QToolButton* each : window_->events().findChildren<QToolButton*>())
         if (each->accessibleName().contains("step 1")) return each;
@@ -396,7 +408,7 @@ class EventsTest : public QObject {
     QCOMPARE(lines(), std::size_t{12});
   }
 
-  // Nor walks to a line.
+  // Faster, too, than anybody moves to a line.
   void aRecordingThatGoesOnLeavesTheFamilyThatIsChosen() {
     window_->state().setTrace(steps(5), ui::TraceChange::kOther);
     window_->events().setFolding(ui::Folding::kFamilies);
@@ -412,7 +424,7 @@ class EventsTest : public QObject {
     QCOMPARE(table_->model()->rowCount(), 7);
     window_->state().setTrace(steps(7), ui::TraceChange::kSnapshot);
     QVERIFY(settle(*window_));
-    QCOMPARE(table_->model()->rowCount(), 8);  // it stays open
+    QCOMPARE(table_->model()->rowCount(), 8);  // the family stays open
     QCOMPARE(table_->currentIndex().row(), 0);
   }
 
@@ -459,7 +471,7 @@ class EventsTest : public QObject {
     QCOMPARE(window_->statistics().model().entry(0).count, kKernels / 2);
   }
 
-  // A hint that comes whenever the cursor rests would lie upon the numbers; it is in the header.
+  // A hint that appears whenever the cursor rests would cover the numbers; it is in the header.
   void numbersOfTheStatisticsAreNotCoveredByHints() {
     window_->actions().statistics->trigger();
     QVERIFY(settle(*window_));
@@ -486,7 +498,7 @@ class EventsTest : public QObject {
   }
 
  private:
-  // What the clipboard holds once copying, which goes on beside the window, is done.
+  // The content of the clipboard when copying has finished, which runs in the background.
   [[nodiscard]] QString copied_text() const {
     return wait_for([this] { return !window_->events().isCopying(); }) ? QGuiApplication::clipboard()->text() : QString();
   }
@@ -497,9 +509,6 @@ class EventsTest : public QObject {
     return {};
   }
 
-  TemporaryFolder folder_;
-  QString known_;
-  std::unique_ptr<MainWindow> window_;
   QTableView* table_ = nullptr;
 };
 

@@ -1,13 +1,15 @@
-// Answers about fleets in the viewer: what is drawn, chosen and opened, from a file whose content is known, and files that are none.
+// Results about fleets in the viewer: drawing, choosing and opening, from a file with known content, and files that are not valid.
 #include <fstream>
 
 #include <QAction>
+#include <QDir>
 #include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QPushButton>
 
+#include "fixture/dialogs.h"
 #include "fixture/main_window_fixture.h"
 #include "fleet/fleet_window.h"
 #include "support/paths.h"
@@ -20,8 +22,7 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-// Two ranks by three steps, the last at a time that is not known. The second one begins each 50 µs later by its recording's clock, which is
-// 1 s behind.
+// Two ranks by three steps, the last at an unknown time. Each step of the second rank starts 50 µs later by its recording's clock, which is 1 s behind.
 QJsonObject fleet_of(const QString& first, const QString& second) {
   const auto source = [](const QString& file, double offset, double shift) {
     return QJsonObject{{"file", file},
@@ -108,22 +109,38 @@ class FleetTest : public QObject {
     QVERIFY(shows({1'200'000, 1'500'000}));
   }
 
+  // A note that cannot be written, because a folder has the name of its file.
+  void asksBeforeWhatIsInTheWindowAloneIsGone() {
+    const QString other = pathOf("other.trace");
+    QVERIFY(QFile::copy(recorded("cuda_streams.trace"), other) && QDir().mkpath(other + ".notes"));
+    QVERIFY(open_and_settle(*window_, other));
+    window_->timelineView().addMarker(300'000, "here");
+    FleetWindow* fleet = open();
+    click(fleet, 0, 1);
+    const DialogAnswers cancel([](QDialog& dialog) { dialog.reject(); });
+    QTest::mouseClick(button(fleet, "Open"), Qt::LeftButton);
+    QVERIFY(settle(*window_));
+    QCOMPARE(cancel.count(), 1);
+    QCOMPARE(window_->session().file(), other);
+    QCOMPARE(window_->timelineView().markers().size(), std::size_t{1});
+  }
+
   void opensTwoRanksAlignedAtTheStep() {
     FleetWindow* fleet = open();
     click(fleet, 0, 0);
     click(fleet, 1, 0, Qt::ControlModifier);
     QCOMPARE(fleet->chosen().size(), std::size_t{2});
     auto& pair = window_->pair();
-    Nanoseconds end_when_placed = 0;  // of what is drawn
+    Nanoseconds end_when_placed = 0;  // of the drawing
     connect(&pair, &ui::TracePair::placed, this, [&] { end_when_placed = window_->timelineView().trace()->extent().end; });
     QTest::mouseClick(button(fleet, "Open"), Qt::LeftButton);
     QVERIFY(wait_for([&] { return pair.isOpen() && pair.alignment() == ui::TracePair::Alignment::kPlace && window_->isSettled(); }));
     QCOMPARE(pair.first().path, first_);
     QCOMPARE(pair.second().path, second_);
-    // A time of the second recording plus 1 s is one of the axis, on which the first one's times are as they are.
+    // A time of the second recording plus 1 s is a time of the axis, on which the times of the first are unchanged.
     QCOMPARE(pair.shift(), Nanoseconds{1'000'000'000});
     QVERIFY(shows({400'000, 700'000}));
-    QVERIFY(end_when_placed > pair.shift());  // the step was sought on the shifted axis, not on one before
+    QVERIFY(end_when_placed > pair.shift());  // the step was searched on the shifted axis, not on an earlier one
   }
 
   // Three recordings of three ranks are one trace, at the step of the rank that was chosen first.
@@ -257,7 +274,7 @@ class FleetTest : public QObject {
     write(fleet);
     HeatMapView& map = open()->heatMap();
     const QImage picture = map.viewport()->grab().toImage();
-    // The one step that took long is seen, though several steps share its pixel.
+    // The single long step is visible, although several steps share its pixel.
     const QPoint place = map.rectangle(0, 2'500).center() * picture.devicePixelRatio();
     QCOMPARE(picture.pixelColor(place), map.palette().color(QPalette::Text));
     write(fleet_of("known.trace", "second.trace"));

@@ -1,7 +1,8 @@
-// Notes on a trace: kept beside it, listed, changed and walked through; and files of notes that are not what they should be.
+// Notes on a trace: stored beside it, listed, changed and visited; and invalid files of notes.
 #include <sys/file.h>
 #include <sys/resource.h>
 
+#include <climits>
 #include <csignal>
 
 #include <QDir>
@@ -19,7 +20,7 @@ using namespace lanescope::test;
 using lanescope::ui::MainWindow;
 using lanescope::ui::NotesKeeper;
 
-// While it lives, this process writes no file beyond so many bytes.
+// While it exists, this process writes no file beyond this number of bytes.
 class FilesOfAtMost {
  public:
   explicit FilesOfAtMost(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -134,7 +135,7 @@ class NotesTest : public QObject {
     QVERIFY(content(notesFile()).contains("0.000300000  changed\n") && !content(notesFile()).contains("one"));
   }
 
-  // The second trace lies so that both notes are at one time of the axis.
+  // The second trace is shifted so that both notes are at the same time of the axis.
   void notesOfBothTracesAtOneTimeAreChangedAndRemovedOneByOne() {
     const QString faster = pathOf("faster.trace");
     write_known_trace(faster.toStdString(), kKernelDuration / 2);
@@ -168,14 +169,14 @@ class NotesTest : public QObject {
     window_->timelineView().edits().undo();
     QCOMPARE(content(notesFile()), of_known);
     QVERIFY(content(NotesKeeper::fileOf(faster)).contains("0.000500000  changed\n"));
-    // What is made where only the second one has a note is the first one's.
+    // If only the second trace has a note, a new one belongs to the first.
     window_->timelineView().removeMarker(window_->timelineView().markers()[static_cast<std::size_t>(1 - of_faster)]);
     window_->timelineView().addMarker(500'000, "new");
     QVERIFY(content(notesFile()).contains("0.000500000  new\n"));
     QVERIFY(content(NotesKeeper::fileOf(faster)).contains("0.000500000  changed\n"));
   }
 
-  // Where the second trace lies elsewhere by then, or is closed, a note that comes back is at its own time in its own file, or nowhere.
+  // If the second trace was shifted or closed since, a restored note is at its own time in its own file, or nowhere.
   void whatIsUndoneBehindAnotherAlignmentIsInItsOwnFile() {
     const QString faster = pathOf("faster.trace");
     write_known_trace(faster.toStdString(), kKernelDuration / 2);
@@ -202,7 +203,7 @@ class NotesTest : public QObject {
     QVERIFY(!QFile::exists(notesFile()) && !QFile::exists(NotesKeeper::fileOf(faster)));
   }
 
-  // A file of notes says which recording they are about.
+  // A file of notes says which recording it belongs to.
   void notesOnAnotherRecordingOfThisNameAreNotShownAndNotLost() {
     const QString path = pathOf("run.trace"), file = NotesKeeper::fileOf(path);
     QVERIFY(QFile::copy(recorded("cuda_streams.trace"), path));
@@ -210,18 +211,18 @@ class NotesTest : public QObject {
     timeline().addMarker(300'000, "of the first");
     const QByteArray of_first = content(file);
     QVERIFY2(of_first.contains("# Of the recording that began "), of_first.constData());
-    QVERIFY(QFile::remove(path) && QFile::copy(recorded("torch_training_workers0.trace"), path));  // as profile -f does
+    QVERIFY(QFile::remove(path) && QFile::copy(recorded("torch_training_workers0.trace"), path));  // like profile -f
     window_ = window_of(path);
     QVERIFY(timeline().markers().empty());
     QVERIFY2(window_->messages().text().contains("has notes on another recording"), qPrintable(window_->messages().text()));
-    QCOMPARE(content(file), of_first);  // to look at a recording renames nothing
+    QCOMPARE(content(file), of_first);  // looking at a recording renames nothing
     timeline().addMarker(500'000, "of the second");
     QCOMPARE(content(file + ".old"), of_first);
     const QByteArray of_second = content(file);
     QVERIFY2(of_second.contains("of the second") && !of_second.contains("of the first"), of_second.constData());
     QVERIFY2(window_->messages().text().contains("run.trace.notes.old"), qPrintable(window_->messages().text()));
     timeline().addMarker(600'000, "more");
-    QVERIFY(window_->messages().text().isEmpty());  // it is said once
+    QVERIFY(window_->messages().text().isEmpty());  // it is said only once
     QVERIFY(content(file).contains("more"));
     const QByteArray all_of_second = content(file);
     QVERIFY(QFile::remove(path) && QFile::copy(recorded("cuda_streams.trace"), path));
@@ -232,7 +233,7 @@ class NotesTest : public QObject {
     QCOMPARE(content(file + ".old"), of_first);
   }
 
-  // Who renames it, as the message says, finds the notes of before and after in the file.
+  // After the file was renamed, as the message suggests, it has the notes from before and after.
   void notesAreWrittenOnceTheirFileIsRenamed() {
     QVERIFY(QDir().mkpath(notesFile()));
     window_ = window_of(known_);
@@ -245,7 +246,53 @@ class NotesTest : public QObject {
     QVERIFY2(window_->messages().text().isEmpty(), qPrintable(window_->messages().text()));
   }
 
-  // Another window, whose recording has the name now, has notes there: those on the one that is shown do not take their place.
+  // Spaces around a text are not stored.
+  void aNoteWithSpacesAroundItIsRemovedAtOnce() {
+    timeline().addMarker(300'000, " spaced ");
+    timeline().addMarker(500'000, "other");
+    QVERIFY(content(notesFile()).contains("0.000300000  spaced\n"));
+    timeline().removeMarker(timeline().markers()[0]);
+    QVERIFY(!content(notesFile()).contains("spaced"));
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    timeline().edits().undo();
+    timeline().edits().undo();
+    timeline().edits().undo();
+    QVERIFY(timeline().markers().empty());
+    QVERIFY(!QFile::exists(notesFile()));
+  }
+
+  // What could not be read again is not written: more notes together than a file has, or more text.
+  void notesThatWouldBeTooManyOrTooLongLeaveTheirFileAsItWas() {
+    const auto lines = [](std::size_t count, qsizetype length) {
+      QByteArray text;
+      for (std::size_t i = 0; i < count; ++i) text += "0.0002 " + QByteArray::number(static_cast<qulonglong>(i)) + QByteArray(length, 'x') + "\n";
+      return text;
+    };
+    const auto is_kept_as = [&](const QByteArray& text, const char* why) {
+      write(text);
+      timeline().addMarker(300'000, QStringLiteral("one more behind %1").arg(text.size()));
+      return content(notesFile()) == text && window_->messages().text().contains(why);
+    };
+    QVERIFY(is_kept_as(lines(kMostNotes, 0), "A trace has at most 10000 notes"));
+    const QByteArray most = lines(kLargestNotesFile / 4'010, 4'000);
+    QVERIFY(static_cast<std::size_t>(most.size()) < kLargestNotesFile);  // times are written with more digits
+    QVERIFY(is_kept_as(most, "have at most 4 MiB of text"));
+    write("");
+    timeline().addMarker(500'000, "and another");
+    QVERIFY(content(notesFile()).contains("one more behind"));
+    QVERIFY(content(notesFile()).contains("0.000500000  and another\n"));
+  }
+
+  void aTraceWhoseNameLeavesNoRoomForNotesIsOpenedWithoutAWord() {
+    const QString path = pathOf((std::string(NAME_MAX - 6, 'n') + ".trace").c_str());
+    QVERIFY(QFile::copy(known_, path));
+    QVERIFY(open_and_settle(*window_, path));
+    QVERIFY2(window_->messages().text().isEmpty(), qPrintable(window_->messages().text()));
+    timeline().addMarker(300'000, "here");
+    QVERIFY2(window_->messages().text().contains("File name too long"), qPrintable(window_->messages().text()));
+  }
+
+  // Another window shows the recording that has the name now, and has notes: notes on the recording shown here must not replace them.
   void aWindowThatShowsTheRecordingBeforeLeavesTheNotesOnTheNextAlone() {
     const QString path = pathOf("run.trace"), file = NotesKeeper::fileOf(path);
     QVERIFY(QFile::copy(recorded("cuda_streams.trace"), path));
@@ -305,7 +352,7 @@ class NotesTest : public QObject {
     QVERIFY(content(notesFile()).contains("here"));
   }
 
-  // Times and texts are shown whole where there is room, whatever was in the table before.
+  // Times and texts are shown whole if there is room, whatever was in the table before.
   void notesAreShownWhole() {
     window_->showPanel("notes");
     QVERIFY(settle(*window_));
@@ -318,7 +365,7 @@ class NotesTest : public QObject {
     QVERIFY2(is_whole(), qPrintable(QString("%1 of %2 px").arg(table.columnWidth(1)).arg(view.sizeHintForColumn(1))));
   }
 
-  // The file of a recording comes when that has ended, with the notes that lie beside it, while somebody writes one.
+  // When a recording has ended, its file is opened with the notes beside it, while the user is writing one.
   void aNoteThatIsBeingWrittenOutlivesTheEndOfItsRecording() {
     ui::LaunchSettings launch;
     launch.program = "sleep";
@@ -348,7 +395,7 @@ class NotesTest : public QObject {
     QVERIFY(content(NotesKeeper::fileOf(launch.output)).contains("from a colleague\n"));
   }
 
-  // Leaving the field keeps what was typed, as the end of a prompt does; Escape gives it up.
+  // Leaving the field stores the typed text, as for a prompt; Escape discards it.
   void whatIsTypedIntoANoteIsKeptWhenItsFieldIsLeft() {
     timeline().addMarkers({{300'000, "one"}, {700'000, "two"}});
     window_->showPanel("notes");
@@ -367,7 +414,7 @@ class NotesTest : public QObject {
     QCOMPARE(timeline().markers()[0].text, QString("one"));
   }
 
-  // By bytes, of which a Chinese letter has three.
+  // The limit is in bytes; a Chinese character has three.
   void aNoteThatIsTooLongIsCutAndTheOthersAreKept() {
     timeline().addMarker(300'000, QString(2'000, QChar(0x6162)));
     QVERIFY2(window_->messages().text().contains("at most 4096 bytes"), qPrintable(window_->messages().text()));
@@ -381,7 +428,7 @@ class NotesTest : public QObject {
     QVERIFY(content(notesFile()).contains("later"));
   }
 
-  // What is typed is there, whoever clicks elsewhere meanwhile; and both ends of a range are one step to undo.
+  // Typed text is kept if the user clicks elsewhere; and both ends of a range are one step of undo.
   void whatIsTypedAsTheNameOfAMarkerIsKept() {
     timeline().setFocus();
     QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::Key_M));
@@ -403,7 +450,7 @@ class NotesTest : public QObject {
     QCOMPARE(timeline().markers().size(), std::size_t{1});
   }
 
-  // Where a part of time is asked for that the trace has nothing of, the field stays and says where the trace is.
+  // If the trace has nothing in the requested part of time, the field stays and shows the range of the trace.
   void aTimeBesideTheTraceIsNotGoneTo() {
     const TimeRange visible = timeline().visibleRange();
     for (const char* const beside : {"20s:30s", "20s"}) {
@@ -428,14 +475,14 @@ class NotesTest : public QObject {
       QTest::keyClick(&timeline(), Qt::Key_Period);
       QVERIFY2(timeline().visibleRange().contains(time), qPrintable(QString::number(time)));
     }
-    QTest::keyClick(&timeline(), Qt::Key_Period);  // there is none behind the last
+    QTest::keyClick(&timeline(), Qt::Key_Period);  // there is none after the last
     QVERIFY(timeline().visibleRange().contains(1'100'000));
     QTest::keyClick(&timeline(), Qt::Key_Comma);
     QVERIFY(timeline().visibleRange().contains(700'000));
   }
 
   void aFileThatIsNoNotesIsNotWrittenOver() {
-    QVERIFY(QDir().mkpath(notesFile()));  // a folder of that name
+    QVERIFY(QDir().mkpath(notesFile()));  // a folder with that name
     window_ = window_of(known_);
     QVERIFY2(window_->messages().text().contains("known.trace.notes"), qPrintable(window_->messages().text()));
     timeline().addMarker(300'000, "here");
@@ -450,7 +497,7 @@ class NotesTest : public QObject {
     QCOMPARE(QFileInfo(notesFile()).size(), qint64{kLargestNotesFile} + 1);
   }
 
-  // The file may be no larger than what fits: a write of the rest is short.
+  // The file size is limited to what fits: writing more is cut short.
   void aMarkerThatCouldNotBeKeptIsKeptWithTheNext() {
     timeline().addMarker(300'000, "first");
     const QByteArray before = content(notesFile());
@@ -469,7 +516,7 @@ class NotesTest : public QObject {
   void whyMarkersCantBeKeptIsSaidAsItIs() {
     timeline().addMarker(300'000, "first");
     const int writer = open(notesFile().toLocal8Bit().constData(), O_RDWR | O_CLOEXEC);
-    QVERIFY(writer >= 0 && flock(writer, LOCK_EX) == 0);  // as who writes the file locks it
+    QVERIFY(writer >= 0 && flock(writer, LOCK_EX) == 0);  // locked like by a process that writes the file
     timeline().addMarker(500'000, "second");
     QVERIFY2(window_->messages().text().contains("is being recorded"), qPrintable(window_->messages().text()));
     ::close(writer);
@@ -495,7 +542,7 @@ class NotesTest : public QObject {
     QVERIFY(has(timeline(), {"of the other window", "of this one"}));
   }
 
-  // A name is bytes. Qt has a replacement character for those that are no UTF-8.
+  // A name is bytes. Qt replaces bytes that are not UTF-8 with a replacement character.
   void tracesAndNotesMayHaveNamesThatAreNoText() {
     const std::filesystem::path folder = folder_->path() / "caf\xe9", file = folder / "r\xfc.trace";
     std::filesystem::create_directory(folder);
@@ -511,7 +558,7 @@ class NotesTest : public QObject {
     QVERIFY(open_and_settle(*window_, path));
     QCOMPARE(timeline().markers().size(), std::size_t{1});
 
-    write_known_trace(folder / "r\xe4.trace");  // which Qt calls the same: nobody knows which one is meant
+    write_known_trace(folder / "r\xe4.trace");  // it has the same name in Qt, so the file is ambiguous
     QSignalSpy failed(window_.get(), &MainWindow::failed);
     window_->openFile(path);
     QVERIFY(failed.wait(kPatienceMs));
@@ -523,7 +570,7 @@ class NotesTest : public QObject {
     QCOMPARE(timeline().markers().size(), std::size_t{2});
     window_->showPanel("notes");
     QVERIFY(settle(*window_));
-    window_->notes().table().chooseRow(0);  // before all: clamped
+    window_->notes().table().chooseRow(0);  // before the start of the trace: clamped
     window_->notes().table().chooseRow(1);
     QVERIFY(timeline().visibleRange().contains(300'000));
     QVERIFY(window_->grab().width() > 0);
@@ -537,7 +584,7 @@ class NotesTest : public QObject {
     QFile file(path);
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
   }
-  // In place of the text of the chosen note, not kept yet.
+  // Replaces the text of the chosen note; not stored yet.
   void type(const QString& text) {
     window_->notes().text().setFocus();
     window_->notes().text().selectAll();

@@ -1,4 +1,4 @@
-// Questions in SQL, and families of names: asked with the keyboard, answered in the panel, followed into the timeline.
+// SQL queries, and families of names: asked with the keyboard, answered in the panel, followed into the timeline.
 #include <algorithm>
 #include <cmath>
 
@@ -19,6 +19,7 @@
 
 #include "../../../timeline/traces.h"
 #include "fixture/gestures.h"
+#include "fixture/known_trace_test.h"
 #include "panels/duration_chart.h"
 #include "timeline/core/view/viewport.h"
 #include "window/look/theme.h"
@@ -27,20 +28,10 @@ using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
 
-class QueryTest : public QObject {
+class QueryTest : public KnownTraceTest {
   Q_OBJECT
 
  private slots:
-  void initTestCase() {
-    use_empty_settings();
-    known_ = known_trace_in(folder_);
-  }
-  void init() {
-    window_ = window_of(known_);
-    QVERIFY(window_);
-  }
-  void cleanup() { window_.reset(); }
-
   void aQuestionIsTypedAnsweredAndFollowed() {
     Gestures gestures(*window_);
     window_->timelineView().setFocus();
@@ -58,10 +49,10 @@ class QueryTest : public QObject {
     QVERIFY(window_->timelineView().visibleRange().length() < 2 * kKernelDuration);
   }
 
-  // The sign of its menu stands beside the word: it was a few pixels in the corner, over the last letter.
+  // The arrow of its menu is beside the word: it used to cover the last letter.
   void theButtonOfRecentQueriesHasRoomForItsArrow() {
     constexpr int kArrow = 14;           // px
-    ui::apply_theme(ui::Theme::kLight);  // whose style the program has
+    ui::apply_theme(ui::Theme::kLight);  // the program uses its style
     window_ = window_of(known_);
     QVERIFY(window_);
     window_->showPanel("query");
@@ -92,7 +83,7 @@ class QueryTest : public QObject {
     QCOMPARE(window_->query().text(), QString("SELECT 1"));
   }
 
-  // As in a shell, and in another window of another day.
+  // As in a shell, and also in another window after a restart.
   void whatWasAskedBeforeComesBack() {
     ask("SELECT 1");
     ask("SELECT 2,\n  3");
@@ -107,11 +98,11 @@ class QueryTest : public QObject {
     QVERIFY(gestures.press(Qt::Key_Up));
     QCOMPARE(window_->query().text(), QString("SELECT 1"));
     QVERIFY(gestures.press(Qt::Key_Down));
-    QVERIFY(gestures.press(Qt::Key_Up));  // within it, whose cursor is at its end: from the second line to the first
+    QVERIFY(gestures.press(Qt::Key_Up));  // within it, with the cursor at its end: from the second line to the first
     QCOMPARE(window_->query().text(), QString("SELECT 2,\n  3"));
     QVERIFY(gestures.press(Qt::Key_Down));
     QVERIFY(gestures.press(Qt::Key_Down));
-    QCOMPARE(window_->query().text(), QString("SELECT 4"));  // what was being typed
+    QCOMPARE(window_->query().text(), QString("SELECT 4"));  // the draft
     QVERIFY(gestures.press(Qt::Key_Down));
     QCOMPARE(window_->query().text(), QString("SELECT 4"));
     auto* recent = window_->query().findChild<QToolButton*>();
@@ -124,11 +115,11 @@ class QueryTest : public QObject {
     QVERIFY(settle(*window_));
     QCOMPARE(window_->query().text(), QString("SELECT 1"));
     QCOMPARE(cell(0, 0), QString("1"));
-    QCOMPARE(ui::Settings().queries().first(), QString("SELECT 1"));  // once
+    QCOMPARE(ui::Settings().queries().first(), QString("SELECT 1"));  // only once
     QCOMPARE(ui::Settings().queries().count("SELECT 1"), qsizetype{1});
   }
 
-  // The wheel is turned over whatever lies under the cursor: it changes a box that is in use, and no other one.
+  // The wheel turns over whatever is under the cursor: it changes a box that has the focus, and no other one.
   void theWheelChangesNoBoxThatIsNotInUse() {
     window_->showPanel("query");
     window_->query().setText("SELECT 42 AS precious");
@@ -152,8 +143,8 @@ class QueryTest : public QObject {
     QCOMPARE((*ready)->currentIndex(), 0);
   }
 
-  // Snapshots of a recording come ten times a second, and what is asked takes longer: it is answered all the same, and asked again then. Who stops it
-  // is not asked again.
+  // Snapshots of a recording arrive ten times a second, and the query takes longer: it is answered nevertheless, and then run again. After stopping, it is not
+  // run again.
   void aQuestionThatTakesLongIsAnsweredWhileTheRecordingGoesOn() {
     auto snapshot = [count = 0]() mutable {
       SmallTrace trace;
@@ -175,13 +166,13 @@ class QueryTest : public QObject {
     window_->query().ask();
     QVERIFY2(wait_for([&] { return table().model()->rowCount() == 1; }), qPrintable(window_->query().message()));
     QCOMPARE(cell(0, 0).remove(u','), QString("3000001"));
-    QVERIFY(snapshots > 4);  // else it did not take long
+    QVERIFY(snapshots > 4);  // otherwise it was too fast
     auto* stop = [&]() -> QPushButton* {
       for (QPushButton* each : window_->query().findChildren<QPushButton*>())
         if (each->text() == "Stop") return each;
       return nullptr;
     }();
-    QVERIFY(wait_for([&] { return stop->isEnabled(); }));  // asked again, of what is there now
+    QVERIFY(wait_for([&] { return stop->isEnabled(); }));  // running again, for the present state
     stop->click();
     snapshots = 0;
     QVERIFY(wait_for([&] { return snapshots > 10; }));
@@ -205,7 +196,7 @@ class QueryTest : public QObject {
     QCOMPARE(window_->query().message(), QString("Write a query, or choose one of the prepared queries."));
   }
 
-  // Steps of 16 to 340 ms, whose marks would lie upon each other in a narrow chart.
+  // Steps of 16 to 340 ms, whose labels would overlap in a narrow chart.
   void marksOfADistributionHaveRoomBesideEachOther() {
     QVERIFY(open_and_settle(*window_, recorded("torch_training_workers0.trace")));
     ask("SELECT name, start, duration FROM nvtx_ranges WHERE name LIKE 'step%'");
@@ -252,7 +243,7 @@ class QueryTest : public QObject {
     QCOMPARE(cell(0, 0), QString::number(kKernels));
   }
 
-  // The gaps between the kernels, which are no events: each kernel's end with the next one's start.
+  // The gaps between the kernels, which are not events: each from the end of a kernel to the start of the next.
   void rangesOfAnAnswerAreARowOfTheTimeline() {
     timeline::TimelineView& view = window_->timelineView();
     QCheckBox& on_timeline = *window_->query().findChild<QCheckBox*>();
@@ -264,7 +255,7 @@ class QueryTest : public QObject {
     Gestures gestures(*window_);
     QVERIFY(gestures.click(on_timeline, on_timeline.rect().center()));
     QVERIFY(view.answer());
-    QCOMPARE(view.answer()->size(), std::uint64_t{kGaps.size()});  // the first kernel has none before it
+    QCOMPARE(view.answer()->size(), std::uint64_t{kGaps.size()});  // the first kernel has no gap before it
     QCOMPARE(view.rowTitle("answer"), QString("Answer: 5 ranges"));
     QVERIFY(rowAt("GPU 0").top() > first_row_before.top());
 
@@ -285,14 +276,14 @@ class QueryTest : public QObject {
     QTest::mouseDClick(canvas, Qt::LeftButton, Qt::NoModifier, place());
     QVERIFY(view.visibleRange().length() < 2 * gap.length() && view.visibleRange().begin <= gap.begin && view.visibleRange().end >= gap.end);
 
-    // The same by keyboard: the row is chosen, Enter selects what is nearest to the middle.
+    // The same with the keyboard: the row is chosen, Enter selects the range nearest to the middle.
     view.setSelectedRange(std::nullopt);
     view.setCurrentRow("answer");
     view.setFocus();
     QTest::keyClick(&view, Qt::Key_Return);
     QVERIFY(view.selectedRange() == gap);
 
-    // It is pinned, hidden and shown as any row; another answer takes its place, shown although that was hidden.
+    // It is pinned, hidden and shown like any row; another answer replaces it, and is shown although this one was hidden.
     QTest::keyClick(&view, Qt::Key_H);
     QVERIFY(rowAt("Answer: 5 ranges").isNull());
     view.setSelectedRange(std::nullopt);
@@ -314,7 +305,7 @@ class QueryTest : public QObject {
     QVERIFY(window_->timelineView().answer());
     const QString other = QString::fromStdString((folder_.path() / "another.trace").string());
     write_long_trace(other.toStdString(), 1);
-    QVERIFY(open_and_settle(*window_, other));  // the question is asked of it, too
+    QVERIFY(open_and_settle(*window_, other));  // the query runs for it, too
     QCOMPARE(window_->timelineView().answer()->size(), std::uint64_t{50'000});
     window_->timelineView().setTrace(nullptr);
     QVERIFY(!window_->timelineView().answer());
@@ -339,7 +330,7 @@ class QueryTest : public QObject {
     QCOMPARE(table().model()->rowCount(), int(kKernels));
     ask("SELECT * FROM kernel");
     QVERIFY2(window_->query().message().contains("no such table: kernel"), qPrintable(window_->query().message()));
-    QCOMPARE(table().model()->rowCount(), 0);  // what stood there would be taken for the answer
+    QCOMPARE(table().model()->rowCount(), 0);  // previous rows would be mistaken for the answer
     ask("SELECT 1 AS one");
     QCOMPARE(cell(0, 0), QString("1"));
     QCOMPARE(window_->query().message(), QString("1 row"));
@@ -368,7 +359,7 @@ class QueryTest : public QObject {
     window_->query().setText("WITH RECURSIVE x(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM x) SELECT count(*) FROM x");
     window_->query().ask();
     QVERIFY(window_->query().isComputing());
-    window_->timelineView().zoomBy(2);  // the window goes on
+    window_->timelineView().zoomBy(2);  // the window responds
     QTest::qWait(50);
     QVERIFY(window_->query().isComputing());
     window_->query().stop();
@@ -377,7 +368,7 @@ class QueryTest : public QObject {
     QCOMPARE(cell(0, 0), QString("7"));
     window_->query().setText("WITH RECURSIVE x(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM x) SELECT count(*) FROM x");
     window_->query().ask();
-    window_.reset();  // it is closed while it is asked: this test has an end
+    window_.reset();  // closed while the query runs: the test must end
   }
 
   void theAnswerIsAboutTheTraceThatIsShown() {
@@ -414,7 +405,7 @@ class QueryTest : public QObject {
     QTest::mouseClick(names->viewport(), Qt::LeftButton, Qt::NoModifier, names->visualRect(model.index(0, 0)).center());
     QTest::mouseDClick(names->viewport(), Qt::LeftButton, Qt::NoModifier, names->visualRect(model.index(0, 0)).center());
     QVERIFY(settle(*window_));
-    QCOMPARE(events_table(*window_)->model()->rowCount(), 12);  // of the family, and no other
+    QCOMPARE(events_table(*window_)->model()->rowCount(), 12);  // only those of the family
 
     timeline::TimelineView& view = window_->timelineView();
     const auto name = [&] { return window_->state().trace()->name(window_->state().trace()->event(view.selectedEvent()).name); };
@@ -436,7 +427,7 @@ class QueryTest : public QObject {
       if (child->accessibleName() == "Timeline rows") return child;
     return nullptr;
   }
-  // Where a row is in the window of the rows, by what a screen reader calls it; null where it is not shown.
+  // The place of a row in the window of the rows, by its accessible name; null if it is not shown.
   QRect rowAt(const QString& name) {
     const QAccessibleInterface* all = QAccessible::queryAccessibleInterface(rows());
     for (int i = 0; i < all->childCount(); ++i)
@@ -452,10 +443,6 @@ class QueryTest : public QObject {
     window_->query().ask();
     QVERIFY(settle(*window_));
   }
-
-  TemporaryFolder folder_;
-  QString known_;
-  std::unique_ptr<MainWindow> window_;
 };
 
 QTEST_MAIN(QueryTest)

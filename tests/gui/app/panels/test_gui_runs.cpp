@@ -1,4 +1,4 @@
-// Two runs in one window: of which run something is, both in sight, and how sure their difference is.
+// Two runs in one window: which run something belongs to, both in sight, and how certain their difference is.
 #include <algorithm>
 
 #include <QAccessible>
@@ -37,7 +37,7 @@ class RunsTest : public QObject {
   }
   void cleanup() { window_.reset(); }
 
-  // Nor does it move where the list had it before there was such a column.
+  // Nor does it move from the place that it had before the column existed.
   void theColumnOfRunsStaysWhereItWasMovedTo() {
     const int run = ui::EventTableModel::columnOf(EventColumn::kRun);
     constexpr int kWide = 321;
@@ -61,7 +61,7 @@ class RunsTest : public QObject {
       QCOMPARE(header->sectionSize(run), kWide);
     }
     ui::Settings settings;
-    settings.setEventsHeader(settings.eventsHeader(), run);  // as kept by who had one column less
+    settings.setEventsHeader(settings.eventsHeader(), run);  // as stored by a version with one column less
     MainWindow window(ui::Layout::kRemembered);
     QCOMPARE(header_of(window)->visualIndex(run), 1);
   }
@@ -70,18 +70,18 @@ class RunsTest : public QObject {
     QTableView& table = *events_table(*window_);
     window_->showPanel("events");
     const int run = ui::EventTableModel::columnOf(EventColumn::kRun);
-    QVERIFY(table.isColumnHidden(run));  // there is one run alone
+    QVERIFY(table.isColumnHidden(run));  // there is only one run
     const auto header_menu = [&] { return menu_after([&] { emit table.horizontalHeader()->customContextMenuRequested({10, 4}); }); };
     QVERIFY(!header_menu().contains("Run"));
     compare();
     QVERIFY(!table.isColumnHidden(run));
-    QVERIFY(table.horizontalHeader()->sectionViewportPosition(run) < table.viewport()->width() / 4);  // in sight, whatever other columns are wide
+    QVERIFY(table.horizontalHeader()->sectionViewportPosition(run) < table.viewport()->width() / 4);  // in sight, however wide other columns are
     QVERIFY(header_menu().contains("Run"));
     QCOMPARE(runs_listed(), QStringList({"A", "B"}));
     for (int row = 0; row < table.model()->rowCount(); ++row)
       QCOMPARE(cell(table, row, EventColumn::kRun), cell(table, row, EventColumn::kProcess) == "[4711] python" ? "A" : "B");
 
-    // Sorted by it, all of A come in front of all of B, and behind them the other way round.
+    // Sorted by it, all events of A come before all of B, and reversed the other way round.
     const auto is_sorted = [&](const QString& first) {
       const int rows = table.model()->rowCount();
       return rows == 2 * int(kEvents) && cell(table, 0, EventColumn::kRun) == first && cell(table, rows / 2 - 1, EventColumn::kRun) == first &&
@@ -92,7 +92,7 @@ class RunsTest : public QObject {
     click_header(table, EventColumn::kRun);
     QVERIFY(wait_for([&] { return window_->isSettled() && is_sorted("B"); }));
 
-    // Filtered by it, one alone is listed; swapped, it is the same events.
+    // Filtered by it, only one run is listed; after swapping, the same events are.
     auto* box = window_->events().findChild<QComboBox*>("filter_run");
     QVERIFY(box != nullptr && box->isVisible());
     QCOMPARE(box->count(), 3);
@@ -113,7 +113,7 @@ class RunsTest : public QObject {
     QCOMPARE(runs_listed(), QStringList({"A"}));
     QCOMPARE(cell(table, 0, EventColumn::kProcess), QString("[4811] python"));
 
-    // Of one run, nothing speaks of runs, and all of it is listed.
+    // With one run, nothing mentions runs, and all of it is listed.
     window_->alignment().findChild<QPushButton*>("close_b")->click();
     QVERIFY(settle(*window_));
     QVERIFY(table.isColumnHidden(run));
@@ -196,17 +196,17 @@ class RunsTest : public QObject {
       const auto axes = chart->chart()->axes(Qt::Horizontal);
       return axes.isEmpty() ? QStringList() : qobject_cast<QCategoryAxis*>(axes.front())->categoriesLabels();
     };
-    const auto expected = [&](Nanoseconds by) {  // the first, as it stands on the axis
+    const auto expected = [&](Nanoseconds by) {  // the first one, at its place on the axis
       const TimeRange extent = window_->pair().second().trace->extent();
       return QString::fromStdString(timeline::format_time(extent.begin + by, extent.length() / 20));
     };
     QCOMPARE(marks().value(0), expected(shift));
-    window_->pair().setShift(shift / 2);  // it follows what is aligned
+    window_->pair().setShift(shift / 2);  // it follows the alignment
     QVERIFY(settle(*window_));
     QCOMPARE(marks().value(0), expected(shift / 2));
   }
 
-  // What is filtered by is a thread, or a stream, of one run: the same one when the runs are swapped, and none where its run is closed.
+  // The filter is a thread, or a stream, of one run: it stays when the runs are swapped, and is cleared when its run is closed.
   void theThreadThatIsFilteredByStaysTheSame_data() {
     QTest::addColumn<QString>("source");
     QTest::newRow("thread") << "B · Thread";
@@ -246,7 +246,7 @@ class RunsTest : public QObject {
     QCOMPARE(box->currentIndex(), 0);
   }
 
-  // A stream is told from that of another run by its process, once there is one.
+  // When there is another run, streams are distinguished by their processes.
   void aStreamThatIsFilteredByKeepsItsEventsBesideAnotherRun() {
     window_->showPanel("events");
     QTableView& table = *events_table(*window_);
@@ -272,7 +272,7 @@ class RunsTest : public QObject {
     QVERIFY2(keeps("Stream 7"), window_->state().filter().values.front().text.c_str());
   }
 
-  // They go into commands that read its file alone.
+  // They are used in commands that read only its file.
   void whoAnswersAboutBSaysThatTimesAreItsOwn() {
     window_->showPanel("query");
     compare();
@@ -315,7 +315,7 @@ class RunsTest : public QObject {
     QCOMPARE(gpus, QSet<QString>({"A GPU 0", "B GPU 0"}));
   }
 
-  // What is summed by columns can be told apart by runs, while there are two.
+  // Sums by columns can be separated by runs while there are two.
   void sumsByColumnsCanBeByRun() {
     window_->showPanel("statistics");
     window_->statistics().chooseReport("columns");
@@ -339,7 +339,7 @@ class RunsTest : public QObject {
     QVERIFY(box->findText("Run") < 0);
   }
 
-  // A training has so many rows that those of B would lie below the fold.
+  // A training has so many rows that those of B would be out of sight.
   void bothRunsAreInSightAtFirst() {
     window_ = window_of(training("workers0"));
     QVERIFY(window_);
@@ -348,12 +348,12 @@ class RunsTest : public QObject {
     QVERIFY(button->isChecked());
     QVERIFY(is_in_sight("gpu:0/hw"));
     QVERIFY(is_in_sight("gpu:1/hw"));
-    // All is arranged as at first again: so is this.
+    // When the initial layout is restored, this is restored, too.
     button->click();
     QVERIFY(!is_in_sight("gpu:1/hw"));
     window_->timelineView().arrangeRowsAsAtFirst();
     QVERIFY(button->isChecked());
-    // Who chose otherwise, has it so with other traces.
+    // Another choice also applies to other traces.
     button->click();
     QVERIFY(!button->isChecked());
     window_->pair().swap();
@@ -375,7 +375,7 @@ class RunsTest : public QObject {
     view.expandAll();
     view.scrollRows(2);
     QVERIFY(settle(*window_));
-    // The row that lies in the middle, and is the current one.
+    // The row in the middle is the current one.
     const QAccessibleInterface* row = row_at(canvas().height() / 2);
     QVERIFY(row != nullptr);
     const int top = top_of(*row);
@@ -386,7 +386,7 @@ class RunsTest : public QObject {
       QTest::keyClick(&view, Qt::Key_I);
       QVERIFY2(std::abs(top_of(*row) - top) <= 1, qPrintable(QString("%1: from %2 to %3").arg(view.currentRow()).arg(top).arg(top_of(*row))));
     }
-    // Without a current row, the first one that is whole.
+    // Without a current row: the first one that is wholly visible.
     view.setCurrentRow({});
     const QAccessibleInterface* first = row_at(0);
     if (top_of(*first) < 0) first = row_at(top_of(*first) + first->rect().height() + 2);
@@ -395,7 +395,7 @@ class RunsTest : public QObject {
     QVERIFY2(std::abs(top_of(*first) - first_top) <= 1, qPrintable(QString("from %1 to %2").arg(first_top).arg(top_of(*first))));
   }
 
-  // A click selects what a row is about, or says why there is nothing to select; Enter lists its events or gaps, or says so, too.
+  // A click selects what a row is about, or says why there is nothing to select; Enter lists its events or gaps, or says why not.
   void everyRowOfTheDiffLeadsSomewhereOrSaysWhyNot_data() {
     QTest::addColumn<QString>("first");
     QTest::addColumn<QString>("second");
@@ -418,7 +418,7 @@ class RunsTest : public QObject {
       state.setSelectedEvent({});
       table.chooseRow(table.results().tableRow(row));
       QVERIFY(settle(*window_));
-      QVERIFY2(state.selectedEvent().valid() != !said().isEmpty(), name + "; " + said().toUtf8());
+      QVERIFY2((state.selectedEvent().valid() || state.selection().gap()) != !said().isEmpty(), name + "; " + said().toUtf8());
       if (cell(table, row, "Kind") == "GPU busy") QVERIFY2(said().contains("Statistics"), qPrintable(said()));
 
       window_->findChild<ui::MessageArea*>()->clear();
@@ -437,7 +437,7 @@ class RunsTest : public QObject {
     }
   }
 
-  // As the command line says it.
+  // Like the command line.
   void theDiffSaysHowSureItIs() {
     window_ = window_of(training("workers0"));
     QVERIFY(window_);
@@ -447,7 +447,7 @@ class RunsTest : public QObject {
     for (const char* line : {"One run a side can't tell a change from what differs from run to run. With several: lanescope diff A... --against B...",
                              "Compared by iteration of \"step *\": 19 (without the first 1) in A, 19 (without the first 1) in B."})
       QVERIFY2(said.contains(line), qPrintable(said));
-    QVERIFY2(said.count(u'\n') < 2, qPrintable(said));  // the panel is low: what the first rows say is not said twice
+    QVERIFY2(said.count(u'\n') < 2, qPrintable(said));  // the panel is low: the content of the first rows is not repeated
     ui::ResultTable& table = window_->diff().table();
     QCOMPARE(cell(table, 0, "Change") + ", " + cell(table, 0, "Between"), QString("-82.6 %, -87.6 % … -76.9 %"));
     int same = 0;
@@ -460,7 +460,7 @@ class RunsTest : public QObject {
     QVERIFY(same > 0);
   }
 
-  // Nothing changed, so nothing is doubted.
+  // Nothing changed, so there is no caution.
   void equalRunsNeedNoCaution() {
     const QString again = pathOf("again.trace");
     write_known_trace(again.toStdString());
@@ -469,7 +469,7 @@ class RunsTest : public QObject {
     QVERIFY2(!window_->diff().summary().contains("One run a side"), qPrintable(window_->diff().summary()));
   }
 
-  // An empty table says why, and how to get out of that: here, where all events that are listed are of the other run.
+  // An empty table says why, and offers a remedy: here all listed events belong to the other run.
   void statisticsSayWhyTheyCountNothing() {
     window_->openBeside(faster_);
     window_->showPanel("statistics");
@@ -501,7 +501,7 @@ class RunsTest : public QObject {
     }
   }
 
-  // The parameters of two kernels stand the other way round in the other program: without them, both have one name.
+  // The parameters of two kernels are swapped in the other program: without them, both have the same name.
   void kernelsThatDifferHaveNamesThatDiffer() {
     QVERIFY(open_and_settle(*window_, recorded("transpositions.trace")));
     window_->showPanel("diff");
@@ -525,7 +525,7 @@ class RunsTest : public QObject {
     QCOMPARE(QSet<QString>(counted.begin(), counted.end()).size(), counted.size());
   }
 
-  // As other panels: what two programs ran is not added up unless somebody asks for it.
+  // As in other panels: the work of two programs is not added up unless the user asks for it.
   void theFlameGraphIsOfOneRun() {
     ui::SamplesPanel& panel = window_->samples();
     window_->showPanel("samples");
@@ -546,7 +546,7 @@ class RunsTest : public QObject {
     };
     QVERIFY(choose(1));
     const Nanoseconds of_b = total();
-    QVERIFY(of_b < of_a);  // kernels of half the length
+    QVERIFY(of_b < of_a);  // kernels with half the duration
     QVERIFY2(first_call().startsWith("B  ["), qPrintable(first_call()));
     QVERIFY(choose(2));
     QCOMPARE(total(), of_a + of_b);
@@ -557,7 +557,7 @@ class RunsTest : public QObject {
   }
 
  private:
-  // In the panel that is in front.
+  // In the current panel.
   bool chooses(int index) {
     for (auto* box : window_->findChildren<ui::AnsweredTraceBox*>()) {
       if (!box->isVisible()) continue;
@@ -584,7 +584,7 @@ class RunsTest : public QObject {
     return sorted;
   }
   QWidget& canvas() { return *part(*window_, "Timeline rows"); }
-  // Of what a screen reader is told.
+  // The accessible interface.
   QAccessibleInterface* rows() { return QAccessible::queryAccessibleInterface(&canvas()); }
   QAccessibleInterface* row_at(int y) {
     const QPoint at = canvas().mapToGlobal(QPoint(10, y));

@@ -1,12 +1,16 @@
-// Recordings on another machine: the dialog, and what the window draws. The other machine is this one, behind a command prefix.
+// Recordings on another machine: the dialog, and what the window draws. The other machine is this one, reached by a command prefix.
+#include <csignal>
 #include <sstream>
 
 #include <QProcess>
+#include <QPushButton>
+#include <QScopeGuard>
 
 #include "fixture/attach_ability.h"
 #include "fixture/main_window_fixture.h"
 #include "options/launch_options.h"
 #include "record/remote_dialog.h"
+#include "timeline/widget/shown_text.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -14,7 +18,7 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-// What the command line makes of options.
+// The request that the command line makes of options.
 Result<session::LaunchRequest> request_of(const std::vector<std::string>& options) {
   CLI::App app("", "lanescope profile");
   cli::LaunchOptions launch;
@@ -203,10 +207,41 @@ class ElsewhereTest : public QObject {
     ui::RemoteSettings nobody = elsewhere("x.trace");
     nobody.lanescope = "/nowhere/lanescope";
     dialog.set(nobody);
-    QVERIFY(answer_of(dialog).isEmpty());  // it was another one's
+    QVERIFY2(answer_of(dialog).startsWith("\"Examine it\""), qPrintable(answer_of(dialog)));  // it was the answer of another machine
     dialog.examine();
     QVERIFY(wait_for([&] { return !dialog.isExamining(); }));
     QVERIFY2(answer_of(dialog).contains("has no lanescope"), qPrintable(answer_of(dialog)));
+  }
+
+  void copiesThisLanescopeToAMachineWithoutOne() {
+    ui::Settings settings;
+    ui::RemoteDialog dialog(settings);
+    ui::RemoteSettings bare = elsewhere("copied.trace");
+    bare.target = "command:env XDG_CACHE_HOME=" + QString::fromStdString((folder_.path() / "far").string());
+    bare.lanescope = "/nowhere/lanescope";
+    dialog.set(bare);
+    dialog.examine();
+    QVERIFY(wait_for([&] { return !dialog.isExamining(); }));
+    QVERIFY2(answer_of(dialog).contains("has no lanescope") && answer_of(dialog).contains("Copy it there"), qPrintable(answer_of(dialog)));
+    const std::filesystem::path copies = folder_.path() / "far" / "lanescope" / "recorders";
+    QVERIFY(!std::filesystem::exists(copies));  // nothing is copied unasked
+    for (QPushButton* button : dialog.findChildren<QPushButton*>())
+      if (without_mnemonic(button->text()) == u"Copy it there") button->click();
+    QVERIFY(dialog.isExamining());
+    QVERIFY2(wait_for([&] { return answer_of(dialog).startsWith("lanescope ") && !dialog.isExamining(); }), qPrintable(answer_of(dialog)));
+    QVERIFY2(dialog.settings().lanescope.startsWith(QString::fromStdString(copies.string())), qPrintable(dialog.settings().lanescope));
+    // The copy is found again, by whoever asks for the machine.
+    ui::RemoteDialog again(settings);
+    again.set(bare);
+    again.examine();
+    QVERIFY2(wait_for([&] { return answer_of(again).startsWith("lanescope ") && !again.isExamining(); }), qPrintable(answer_of(again)));
+    QCOMPARE(again.settings().lanescope, dialog.settings().lanescope);
+    MainWindow window(ui::Layout::kInitial);
+    bare.launch.program = "true";
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launchElsewhere(bare);
+    QVERIFY2(opened.wait(kPatienceMs), qPrintable(window.messages().text()));
+    QCOMPARE(std::distance(std::filesystem::directory_iterator(copies), {}), 1);
   }
 
   void anAnswerIsShownWhateverItIs() {
@@ -217,7 +252,10 @@ class ElsewhereTest : public QObject {
         "{\"part\": \"threads\", \"verdict\": \"note\", \"subject\": \"Threads\", \"text\": \"none\\u001b[2J\", \"remedies\": [\"sudo x\"]},"
         "{\"part\": \"space\", \"verdict\": \"ok\", \"subject\": \"Space\", \"text\": \"much\", \"remedies\": []},"
         "{\"part\": \"gpus\", \"verdict\": \"ok\", \"subject\": \"GPUs\", \"text\": \"2 × H200\", \"remedies\": []}, 7, null]}");
-    QCOMPARE(text, QStringLiteral("lanescope 1 on S\nGPUs: 2 × H200\nThreads: none\\u001b[2J\n    sudo x"));
+    QStringList lines = text.split('\n');
+    QVERIFY2(lines.value(1).contains("Copy it there"), qPrintable(text));  // it is another version
+    lines.removeAt(1);
+    QCOMPARE(lines.join('\n'), QStringLiteral("lanescope 1 on S\nGPUs: 2 × H200\nThreads: none\\u001b[2J\n    sudo x"));
   }
 
   void asksAndRemembersMachineByMachine() {
@@ -257,7 +295,7 @@ class ElsewhereTest : public QObject {
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
     const auto ticks = [&] { return window.state().trace() ? window.state().trace()->event_count() : 0; };
     QVERIFY2(wait_for([&] { return ticks() > 100; }), qPrintable(window.messages().text()));
-    QVERIFY(window.isRecording());  // it is drawn while the program goes on, which has no end
+    QVERIFY(window.isRecording());  // it is drawn while the program runs on, which does not end by itself
     QVERIFY2(wait_for([&] { return activity(window).contains("Recording on command:env"); }), qPrintable(activity(window)));
     window.actions().stop->trigger();
     QVERIFY(opened.wait(kPatienceMs));
@@ -268,7 +306,54 @@ class ElsewhereTest : public QObject {
     const auto found = gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
     QVERIFY(found.size() > 100);
     QVERIFY2(window.messages().text().contains("the program was ended"), qPrintable(window.messages().text()));
-    QVERIFY(std::filesystem::is_empty(folder_.path() / "cache" / "lanescope" / "recordings"));  // it was removed there
+    QVERIFY(std::filesystem::is_empty(folder_.path() / "cache" / "lanescope" / "recordings"));  // the file there was removed
+  }
+
+  // A stopped program produces no events: the axis advances with its clock.
+  void theAxisGoesOnWhileNothingComes() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    window.launchElsewhere(elsewhere("still.trace"));
+    QVERIFY2(wait_for([&] { return window.state().trace() && window.state().trace()->event_count() > 100; }), qPrintable(window.messages().text()));
+    const auto pid = static_cast<pid_t>(window.state().trace()->processes().back().pid);
+    QVERIFY(kill(pid, SIGSTOP) == 0);
+    const auto go_on = qScopeGuard([pid] { kill(pid, SIGCONT); });
+    constexpr Nanoseconds kMuch = 3'000'000'000;  // events are drawn within less time, also on a busy machine
+    QVERIFY(wait_for([&] { return window.timelineView().visibleRange().end - window.state().trace()->extent().end > kMuch; }));
+    QVERIFY(window.isRecording());
+    kill(pid, SIGCONT);
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.actions().stop->trigger();
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(settle(window));
+    QVERIFY(window.timelineView().visibleRange().end - window.state().trace()->extent().end < kMuch / 10);  // only some room
+  }
+
+  // The fields above and below it do not move, however long it is.
+  void theAnswerOfTheOtherMachinePushesNoFieldAway() {
+    ui::Settings settings;
+    ui::RemoteDialog dialog(settings);
+    dialog.set(elsewhere("x.trace"));
+    dialog.show();
+    QLabel* answer = nullptr;
+    for (QLabel* each : dialog.findChildren<QLabel*>())
+      if (each->accessibleName() == u"What can be recorded there") answer = each;
+    QVERIFY(answer != nullptr);
+    const auto places = [&] {
+      QCoreApplication::processEvents();
+      QList<QRect> found;
+      for (QWidget* each : dialog.findChildren<QWidget*>())
+        if (each->isVisible() && !answer->isAncestorOf(each) && each->findChildren<QLabel*>().indexOf(answer) < 0 && each != answer)
+          found += QRect(each->mapTo(&dialog, QPoint()), each->size());
+      return found;
+    };
+    const QList<QRect> before = places();
+    answer->setText(QString("A line of what can be recorded there.\n").repeated(60));
+    QVERIFY(before.size() > 10);
+    // Its own scroll bar appears; nothing else does.
+    QList<QRect> after = places();
+    after.removeIf([&](const QRect& place) { return !before.contains(place); });
+    QVERIFY(std::all_of(before.begin(), before.end(), [&](const QRect& place) { return after.contains(place); }));
   }
 
   void aProgramThatEndsThereIsSeenToEnd() {
@@ -368,7 +453,7 @@ class ElsewhereTest : public QObject {
     QVERIFY(wait_for([&] { return window.isSettled(); }));
     QCOMPARE(opened.first().first().toString(), QString::fromStdString((folder_.path() / "both-env.trace").string()));
     QVERIFY2(wait_for([&] { return window.state().trace() && window.state().trace()->parts().size() == 2; }), qPrintable(window.messages().text()));
-    // Where one of them has no lanescope, the other's recording is what there is.
+    // If one of them has no lanescope, there is only the recording of the other.
     settings.further = "command:false";
     settings.launch.output = QString::fromStdString((folder_.path() / "one.trace").string());
     settings.launch.program = "true";
@@ -377,12 +462,6 @@ class ElsewhereTest : public QObject {
     QVERIFY(opened.wait(kPatienceMs));
     QCOMPARE(opened.first().first().toString(), QString::fromStdString((folder_.path() / "one-env.trace").string()));
     QVERIFY2(window.messages().text().contains("No lanescope has answered on command:false"), qPrintable(window.messages().text()));
-  }
-
-  void filesOfMachinesAreCalledAfterThem() {
-    QCOMPARE(ui::output_of_machine("run%n.trace", "ssh:gpu7"), QStringLiteral("run%n-gpu7.trace"));
-    QCOMPARE(ui::output_of_machine("", "k8s:ns/pod/c"), QStringLiteral("report%n-ns_pod_c.trace"));
-    QCOMPARE(ui::output_of_machine("a/b", "ssh:../../etc %p%q{X}"), QStringLiteral("a/b-.._.._etc__p_q_X_"));
   }
 
   void saysWhyThereIsNoWay() {
@@ -395,6 +474,13 @@ class ElsewhereTest : public QObject {
     QVERIFY(ended.wait(kPatienceMs));
     QVERIFY2(window.messages().text().contains("No lanescope has answered on command:false"), qPrintable(window.messages().text()));
     QVERIFY(!std::filesystem::exists(folder_.path() / "never.trace"));
+    settings = elsewhere("never.trace");
+    settings.lanescope = "/nowhere/lanescope";
+    MainWindow without(ui::Layout::kInitial);
+    QSignalSpy failed(&without, &MainWindow::recordingEnded);
+    without.launchElsewhere(settings);
+    QVERIFY(failed.wait(kPatienceMs));
+    QVERIFY2(without.messages().text().contains("Copy it there"), qPrintable(without.messages().text()));
     settings.target = "nowhere";
     MainWindow other(ui::Layout::kInitial);
     other.launchElsewhere(settings);
@@ -411,7 +497,7 @@ class ElsewhereTest : public QObject {
     window.launchElsewhere(settings);
     QVERIFY2(wait_for([&] { return activity(window).contains(" s behind"); }), qPrintable(activity(window)));
     window.actions().stop->trigger();
-    window.actions().stop->trigger();  // leaves it
+    window.actions().stop->trigger();  // the second request ends it at once
     QVERIFY(ended.wait(kPatienceMs));
     QVERIFY2(window.messages().text().contains("lanescope fetch --on"), qPrintable(window.messages().text()));
   }

@@ -1,15 +1,20 @@
 // A real program, launched from the viewer and drawn while it runs.
 #include <QComboBox>
+#include <QHelpEvent>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QProcess>
+#include <QToolTip>
 
 #include <csignal>
 #include <fstream>
 
 #include <sys/resource.h>
 
+#include "export/trace_writing.h"
 #include "fixture/main_window_fixture.h"
+#include "model/trace/completeness.h"
+#include "model/trace/load.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "programs/nvtx/nvtx_threads_facts.h"
 #include "record/launch_dialog.h"
@@ -20,7 +25,7 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-// Whether a text stands in one of the window's lines of status.
+// True if one of the window's status lines contains the text.
 bool shows(const MainWindow& window, const QString& text) {
   const QList<ui::PartsLabel*> labels = window.findChildren<ui::PartsLabel*>();
   return std::any_of(labels.begin(), labels.end(), [&](const ui::PartsLabel* label) { return label->isVisible() && label->text().contains(text); });
@@ -64,7 +69,7 @@ class RecordingTest : public QObject {
     QVERIFY(wait_for([&] { return window.findChild<ui::DiagnosticsPanel*>()->processes().topLevelItemCount() >= 2; }));  // the program and its forked child
   }
 
-  // What stands in the line while it runs is what stands there of its file.
+  // The status line of a running recording has the same content as that of its file.
   void countsEventsWhileItRunsAsAfterwards() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
@@ -81,6 +86,32 @@ class RecordingTest : public QObject {
     QVERIFY(opened.wait(kPatienceMs));
     QVERIFY(settle(window));
     QVERIFY(shows(window, ui::events_text(window.state().trace().get())));
+  }
+
+  // It lacks what the program did later.
+  void aCopyThatIsSavedWhileTheProgramRunsIsNotCalledComplete() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "goes_on.trace");
+    launch.program = QString::fromStdString(program("lanescope_program_nvtx_ticking").string());
+    launch.arguments.clear();
+    launch.capture.program_at_end = ui::ProgramAtEnd::kEnds;
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    QVERIFY(wait_for([&] { return window.state().trace() && window.state().trace()->event_count() > 100; }));
+    const std::shared_ptr<const Trace> live = window.state().trace();
+    const std::string copy = (folder_.path() / "copy.trace").string();
+    QVERIFY(ui::write_trace(live, {copy, Readers::kOwnerAlone}, {}).has_value());
+    window.stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(settle(window));
+    QCOMPARE(completeness_text(*window.state().trace()), std::string("complete: nothing dropped"));
+    const auto copied = load_trace(copy);
+    QVERIFY(copied.has_value());
+    QCOMPARE((*copied)->event_count(), live->event_count());
+    QCOMPARE(completeness_text(**copied), std::string("incomplete: the recording was cut off"));
+    QCOMPARE((*copied)->provenance().condition, std::string("The recording was still running when this was saved: what came later is not here."));
   }
 
   void saysWhereARecordingIsWhoseFileWasReplaced() {
@@ -111,8 +142,8 @@ class RecordingTest : public QObject {
     QCOMPARE(dialog.launch().capture.trace_cuda, false);
   }
 
-  // Where there is a GPU: LANESCOPE_CUDA_PROGRAM names the program cuda_streams of tests/programs; LANESCOPE_PICTURE, a file for what was
-  // drawn while it ran.
+  // If there is a GPU: LANESCOPE_CUDA_PROGRAM names the program cuda_streams of tests/programs; LANESCOPE_PICTURE names a file for a picture that is drawn
+  // while it runs.
   void drawsACudaProgramWhileItRuns() {
     const QString cuda_program = qEnvironmentVariable("LANESCOPE_CUDA_PROGRAM");
     if (cuda_program.isEmpty()) QSKIP("LANESCOPE_CUDA_PROGRAM names no program that uses a GPU");
@@ -130,7 +161,7 @@ class RecordingTest : public QObject {
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
     const auto kernels_so_far = [&] { return window.state().trace() ? count_kernels(*window.state().trace(), "scale") : std::size_t{0}; };
     QVERIFY(wait_for([&] { return kernels_so_far() > 100'000; }, 60'000));
-    QVERIFY(window.isRecording());  // it is drawn while the program goes on
+    QVERIFY(window.isRecording());  // it is drawn while the program runs
     if (const QString picture = qEnvironmentVariable("LANESCOPE_PICTURE"); !picture.isEmpty()) QVERIFY(window.grab().save(picture));
     QVERIFY(ended.wait(120'000));
     QVERIFY(opened.wait(kPatienceMs));
@@ -153,7 +184,7 @@ class RecordingTest : public QObject {
     window.show();
     ui::LaunchSettings launch = launchOf(folder_.path() / "stopped.trace");
     launch.program = "sleep";
-    launch.arguments = "3";  // longer than it takes to stop
+    launch.arguments = "3";  // longer than stopping takes
     launch.capture.program_at_end = ui::ProgramAtEnd::kRunsOn;
     QSignalSpy opened(&window, &MainWindow::opened);
     window.launch(launch);
@@ -214,6 +245,64 @@ class RecordingTest : public QObject {
     QVERIFY(wait_for([&] { return processes.topLevelItemCount() >= 1 && processes.topLevelItem(0)->text(1).contains("signal"); }));
   }
 
+  // It is in the trace before it has ended, and in the file once.
+  void aRangeThatIsOpenIsShownBeforeItHasEnded() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "open.trace");
+    launch.program = QString::fromStdString(program("lanescope_program_nvtx_endless").string());
+    launch.arguments.clear();
+    launch.capture.program_at_end = ui::ProgramAtEnd::kEnds;
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    const auto ranges_open = [&] {
+      const auto& trace = *window.state().trace();
+      return gather_events(trace, EventScope::whole_trace(trace).lanes(), {.text = "left open", .kind = EventKind::kNvtxRange});
+    };
+    QVERIFY(wait_for([&] { return window.state().trace() && !ranges_open().empty(); }));
+    QCOMPARE(ranges_open().size(), std::size_t{1});
+    const EventRef open = ranges_open().front();
+    const Nanoseconds known = window.state().trace()->event(open).end();
+
+    // On the screen it goes on, while nothing more comes.
+    timeline::TimelineView& view = window.timelineView();
+    QVERIFY(wait_for([&] { return view.visibleRange().end > known + 500'000'000; }));
+    view.revealEvent(open);
+    view.setVisibleRange({known, view.visibleRange().end});
+    QWidget* canvas = nullptr;
+    for (QWidget* child : view.findChildren<QWidget*>())
+      if (child->accessibleName() == "Timeline rows") canvas = child;
+    QVERIFY(canvas != nullptr);
+    const auto is_said = [&] {
+      for (int y = 2; y < canvas->height(); y += 6) {
+        const QPoint place(canvas->width() / 4, y);
+        QHelpEvent help(QEvent::ToolTip, place, canvas->mapToGlobal(place));
+        QToolTip::hideText();
+        QApplication::sendEvent(canvas, &help);
+        if (QToolTip::text().contains("left open") && QToolTip::text().contains("by now")) return true;
+      }
+      return false;
+    };
+    QVERIFY(wait_for(is_said));
+
+    // Details say how long it is open by now, and go on saying so.
+    window.showPanel("details");
+    window.state().setSelectedEvent(ranges_open().front());
+    const auto details = [&] { return window.findChild<ui::DetailsPanel*>()->text(); };
+    QVERIFY(wait_for([&] { return details().contains("by now"); }));
+    QVERIFY2(!details().contains("Duration"), qPrintable(details()));
+    const QString before = details();
+    QVERIFY(wait_for([&] { return details().contains("by now") && details() != before; }));
+
+    window.stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(settle(window));
+    QVERIFY2(!details().contains("by now") && details().contains("Duration"), qPrintable(details()));
+    QCOMPARE(ranges_open().size(), std::size_t{1});
+    QVERIFY(window.state().trace()->event(ranges_open().front()).end() >= known);
+  }
+
   // What repeats goes by the time that it is most of: of a program that stands still, the clock tells more of that than its events.
   void aProgramThatStandsStillHasNoLoopForNow() {
     MainWindow window(ui::Layout::kInitial);
@@ -255,11 +344,11 @@ class RecordingTest : public QObject {
     view.setVisibleRange({newest() - kWindow, newest()});
     view.setFollowLive(timeline::FollowLive::kYes);
     const TimeRange before = view.visibleRange();
-    QVERIFY(wait_for([&] { return view.visibleRange().begin > before.end; }));  // a window further on
+    QVERIFY(wait_for([&] { return view.visibleRange().begin > before.end; }));  // the window has moved on
     QCOMPARE(view.visibleRange().length(), before.length());
     QVERIFY(view.visibleRange().contains(newest() - 1));
 
-    QTest::keyClick(&view, Qt::Key_A);  // looks back
+    QTest::keyClick(&view, Qt::Key_A);  // moves to earlier times
     QVERIFY(!window.actions().follow_live->isChecked());
     const TimeRange looked_at = view.visibleRange();
     const Nanoseconds then = newest();
@@ -267,7 +356,7 @@ class RecordingTest : public QObject {
     QCOMPARE(view.visibleRange() == looked_at, true);  // nothing moves any more
 
     QVERIFY(opened.wait(kPatienceMs));
-    QCOMPARE(view.visibleRange() == looked_at, true);  // neither does the file, once it is complete
+    QCOMPARE(view.visibleRange() == looked_at, true);  // the complete file does not move the view, either
     const auto trace = window.state().trace();
     const auto ticks = gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
     QCOMPARE(ticks.size(), std::size_t{5'000});
@@ -296,7 +385,7 @@ class RecordingTest : public QObject {
     QVERIFY(opened.wait(kPatienceMs));
     QVERIFY(live != nullptr);
     QVERIFY2(told.contains("in a temporary file"), qPrintable(told));
-    // What came until then is as it is in the file.
+    // Events that arrived until then are the same as in the file.
     const auto steps = [](const Trace& trace) {
       return gather_events(trace, EventScope::whole_trace(trace).lanes(), {.text = "step", .kind = EventKind::kNvtxRange}).size();
     };

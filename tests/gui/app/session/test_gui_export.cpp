@@ -1,4 +1,4 @@
-// Files that the window writes: a part of the trace in each format, what is asked meanwhile, and who may read them.
+// Files that the window writes: parts of the trace in each format, questions meanwhile, and file permissions.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 #include "export/save_dialog.h"
 #include "export/trace_writing.h"
 #include "fixture/dialogs.h"
-#include "fixture/main_window_fixture.h"
+#include "fixture/known_trace_test.h"
 #include "fixture/menus.h"
 #include "model/export/export_limits.h"
 #include "model/import/open_trace.h"
@@ -29,7 +29,7 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-// Ends when it is asked to, and no sooner.
+// Ends only when it is asked to.
 Result<void> write_until_stopped(const ui::Exports::Destination&, const std::stop_token& stop) {
   std::mutex lock;
   std::condition_variable_any changed;
@@ -50,29 +50,22 @@ mode_t mode_of(const QString& path) {
 
 }  // namespace
 
-class ExportTest : public QObject {
+class ExportTest : public KnownTraceTest {
   Q_OBJECT
 
  private slots:
   void initTestCase() {
-    use_empty_settings();
     QCoreApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
-    known_ = known_trace_in(folder_);
+    KnownTraceTest::initTestCase();
   }
 
-  void init() {
-    window_ = window_of(known_);
-    QVERIFY(window_);
-  }
-  void cleanup() { window_.reset(); }
-
-  // With the keyboard, through both dialogs: the selected range is chosen at first.
+  // With the keyboard, through both dialogs: the selected range is chosen initially.
   void savesAPartOfTheTraceInEachFormat() {
     const Nanoseconds second = kFirstKernel + kKernelDuration + kGaps[0];
     window_->state().setSelectedRange(TimeRange{kFirstKernel, second + 1});
-    window_->timelineView().hideRow("process:1");  // its calls and ranges
+    window_->timelineView().hideRow("process:1");  // hides its calls and ranges
     QVERIFY(settle(*window_));
-    // Two kernels, the call of the second and the range "step" overlap the range; a .trace has the call as well that enqueued the first.
+    // Two kernels, the call of the second and the range "step" overlap the range; a .trace also has the call that enqueued the first.
     QCOMPARE(events_of(saved("part.trace", AllRows)), std::uint64_t{2 + 2 + 1});
     QCOMPARE(events_of(saved("rows.trace", ShownRows)), std::uint64_t{2 + 1});  // the GPU's row of ranges shows "step", too
     window_->timelineView().hideRow("gpu:0/nvtx");
@@ -91,15 +84,15 @@ class ExportTest : public QObject {
     QCOMPARE(csv.readAll().count('\n'), 1 + 2 + 1 + 1);
     window_->state().setSelectedRange(std::nullopt);
     QCOMPARE(events_of(saved("all.trace", AllRows)), std::uint64_t{kEvents});
-    QCOMPARE(events_of(saved("all.trace", AllRows)), std::uint64_t{kEvents});  // replaced, after a question
-    QCOMPARE(saved("known.trace", AllRows), QString());                        // that is open
+    QCOMPARE(events_of(saved("all.trace", AllRows)), std::uint64_t{kEvents});  // replaced after a question
+    QCOMPARE(saved("known.trace", AllRows), QString());                        // it is open
     QVERIFY2(window_->messages().text().contains("is a file that is open"), qPrintable(window_->messages().text()));
     QCOMPARE(events_of(known_), std::uint64_t{kEvents});
-    QCOMPARE(events_of(saved("other.trace", AllRows)), std::uint64_t{kEvents});  // as it asks for
+    QCOMPARE(events_of(saved("other.trace", AllRows)), std::uint64_t{kEvents});  // as the message suggests
     QVERIFY2(window_->messages().text().startsWith("Wrote ") && window_->messages().messages().size() == 1, qPrintable(window_->messages().text()));
   }
 
-  // Both have the same events; those of the second take half the time, and lie elsewhere on the axis.
+  // Both have the same events; those of the second take half the time, and are elsewhere on the axis.
   void oneOfTwoTracesThatAreComparedIsSaved() {
     const QString faster = path_of("faster.trace");
     write_known_trace(faster.toStdString(), kKernelDuration / 2);
@@ -125,7 +118,7 @@ class ExportTest : public QObject {
     const QString b = saved("b.trace", AllRows);
     QCOMPARE(events_of(b), std::uint64_t{kEvents});
     QCOMPARE(kernels_of(b), fast);
-    // In times of the axis: B's first kernel, which begins elsewhere in its file.
+    // In times of the axis: B's first kernel, which starts at another time in its file.
     const Nanoseconds begin = window_->state().trace()->parts()[1].clock(kFirstKernel);
     window_->state().setSelectedRange(TimeRange{begin, begin + kKernelDuration / 2});
     const auto part = open_trace(saved("first.trace", AllRows).toStdString());
@@ -133,7 +126,7 @@ class ExportTest : public QObject {
     QCOMPARE((*part)->provenance().part->time, TimeRange({kFirstKernel, kFirstKernel + kKernelDuration / 2}));
   }
 
-  // States of threads that reach into a part are in it whole, and begin seconds before it: the window shows the part all the same.
+  // Thread states that reach into a part are stored whole, and start seconds before it: the window shows only the part.
   void aPartOpensOnTheTimeThatWasSaved() {
     QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
     const TimeRange asked{9'000'000'000, 9'500'000'000};
@@ -145,7 +138,7 @@ class ExportTest : public QObject {
     QVERIFY(open_and_settle(*window_, part));
     const TimeRange shown = window_->timelineView().visibleRange();
     QVERIFY(shown.begin <= asked.begin && asked.end <= shown.end && shown.length() < asked.length() * 11 / 10);
-    // What the window says of it is of that time, too.
+    // The window's texts about it cover only that time, too.
     std::uint64_t listed = 0, others = 0;
     for (const Track& track : (*read)->tracks()) {
       using enum TrackKind;
@@ -158,7 +151,7 @@ class ExportTest : public QObject {
     }
     const QString status = dynamic_cast<ui::TraceStatus&>(*window_->statusBar()).text();
     QVERIFY2(status.startsWith(QString("%1 events, %2 states and samples").arg(listed).arg(others)), qPrintable(status));
-    // All that can be gone to are, besides, the calls that enqueued its GPU work.
+    // Besides, only the calls that enqueued its GPU work can be reached.
     window_->timelineView().zoomToFit();
     const TimeRange all = window_->timelineView().visibleRange();
     QVERIFY(all.begin <= asked.begin && asked.end <= all.end && all.length() < asked.length() * 3 / 2);
@@ -171,7 +164,7 @@ class ExportTest : public QObject {
     }
   }
 
-  // The kind that was chosen is written, whatever stands behind a dot of the name; and a suffix says another one in any case of letters.
+  // The chosen format is written, whatever follows a dot in the name; a suffix chooses another format, in upper or lower case.
   void theKindThatIsChosenIsWritten() {
     const auto written = [&](const QString& name, const QString& kind) {
       const DialogAnswers answers([&](QDialog& dialog) {
@@ -197,7 +190,7 @@ class ExportTest : public QObject {
     QVERIFY(begins("out.JSON").startsWith('{') || begins("out.JSON").startsWith('['));
   }
 
-  // The folder of the last export is offered next, also to an export of another kind.
+  // The folder of the last export is offered for the next one, also for another kind.
   void offersTheFolderOfTheLastExport() {
     const TemporaryFolder other;
     const auto offered = [this](const QKeySequence& keys, const QString& answer) {
@@ -216,7 +209,7 @@ class ExportTest : public QObject {
     QCOMPARE(offered(QKeySequence(Qt::CTRL | Qt::Key_E), {}), QDir(there).absolutePath());
   }
 
-  // From the menu of its rows: what all other exports are asked for and say.
+  // From the context menu of its rows: the same questions and messages as for other exports.
   void savesATableAsOtherFiles() {
     window_->showPanel("bubbles");
     QVERIFY(settle(*window_));
@@ -260,7 +253,7 @@ class ExportTest : public QObject {
     QVERIFY2(said.startsWith("The first 1,000,000 of 1,050,000 selected events are in the clipboard"), qPrintable(said));
   }
 
-  // A picture that is only blown up has squares of one colour; one that is drawn so large has texts and edges within them.
+  // A magnified picture has squares of one colour; a picture that is drawn at that size has details within them.
   void savesThePictureOfTheTimelineAtAnyScale() {
     constexpr int kScale = 3;
     const QSize seen = window_->timelineView().size();
@@ -279,8 +272,8 @@ class ExportTest : public QObject {
     QCOMPARE(QImage(savedPicture("half.png", 0.5)).size(), (QSizeF(below_a_message) / 2).toSize());
     const QImage on_screen = window_->timelineView().grab().toImage();
     QVERIFY(window_->timelineView().picture(kScale) != on_screen);
-    QCOMPARE(window_->timelineView().grab().toImage(), on_screen);  // as it was
-    // What follows the mouse is not in it, wherever that stands when somebody presses the key.
+    QCOMPARE(window_->timelineView().grab().toImage(), on_screen);  // as before
+    // What follows the mouse is not in the picture, wherever the mouse is when the key is pressed.
     const QImage before = window_->timelineView().picture(1);
     const QWidget* canvas = window_->timelineView().childAt(window_->timelineView().width() - 200, window_->timelineView().height() - 60);
     QTest::mouseMove(const_cast<QWidget*>(canvas), {20, 20});
@@ -289,7 +282,7 @@ class ExportTest : public QObject {
     QCOMPARE(window_->timelineView().picture(1), before);
     window_->actions().copy_picture->trigger();
     QCOMPARE(QGuiApplication::clipboard()->image().convertToFormat(before.format()), before);
-    QVERIFY(window_->timelineView().grab().toImage() != on_screen);  // it stands there still
+    QVERIFY(window_->timelineView().grab().toImage() != on_screen);  // the cursor's line is still on the screen
     window_->timelineView().addMarker(kFirstKernel, "begins & <here>");
     window_->timelineView().addMarker(kFirstKernel - 10'000'000'000, "not in sight");
     const QString svg = drawnAsSvg("picture.svg");
@@ -351,7 +344,7 @@ class ExportTest : public QObject {
     QVERIFY(chmod(known_.toUtf8().constData(), 0600) == 0);
     for (const char* name : {"own.trace", "own.sqlite", "own.json", "own.csv"}) QCOMPARE(mode_of(saved(name, AllRows)), mode_t{0600});
     QVERIFY(chmod(known_.toUtf8().constData(), 0644) == 0);
-    QCOMPARE(umask(usual), mode_t{022});  // programs that are launched next have it
+    QCOMPARE(umask(usual), mode_t{022});  // programs that are launched next have the usual umask
   }
 
   // Each of several files that make one trace counts, however it was named.
@@ -421,12 +414,12 @@ class ExportTest : public QObject {
  private:
   enum Rows { AllRows, ShownRows };
 
-  // As a choice in its list: what is typed there brings up completions, which take Enter.
+  // Chooses it in the list of the dialog: typed text shows completions, which consume Enter.
   static void choose(QFileDialog& files, const QString& path) {
     files.selectFile(path);
     static_cast<QDialog&>(files).accept();
   }
-  // The keys reach the window once it is active again behind the dialog before.
+  // Keys reach the window when it is active again after the previous dialog.
   bool press(const QKeySequence& keys) {
     window_->activateWindow();
     if (!QTest::qWaitForWindowActive(window_.get(), kPatienceMs)) return false;
@@ -441,7 +434,7 @@ class ExportTest : public QObject {
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
   }
 
-  // The path of the picture that was written; empty where none was.
+  // The path of the picture that was written; empty if there is none.
   QString savedPicture(const QString& name, double scale) {
     QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
     const DialogAnswers answers([&](QDialog& dialog) {
@@ -458,7 +451,7 @@ class ExportTest : public QObject {
     return has_ended && ended[0][0].toString().startsWith("Wrote ") ? path_of(name) : QString();
   }
 
-  // The path of the file that was written; empty where none was.
+  // The path of the file that was written; empty if there is none.
   QString saved(const QString& name, Rows rows) {
     const QString path = path_of(name);
     QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
@@ -475,10 +468,7 @@ class ExportTest : public QObject {
     return !ended.isEmpty() && ended[0][0].toString().startsWith("Wrote ") ? path : QString();
   }
 
-  TemporaryFolder folder_;
-  QString known_;
-  int run_ = 0;  // that is saved, of two
-  std::unique_ptr<MainWindow> window_;
+  int run_ = 0;  // of two runs, the one that is saved
 };
 
 QTEST_MAIN(ExportTest)

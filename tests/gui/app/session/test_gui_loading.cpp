@@ -1,4 +1,6 @@
-// Large files: what is shown before all is there, and what stays when the user does not want to wait.
+// Large files: what is shown before everything is loaded, and what remains when the user cancels.
+#include <chrono>
+#include <fstream>
 #include <random>
 
 #include <QFile>
@@ -30,7 +32,7 @@ namespace {
 constexpr std::size_t kChunks = kOutlineFromEvents / kLongChunk + 2;
 constexpr std::uint64_t kLongEvents = kChunks * kLongChunk;
 
-// Kernels of two names, one after the other, each as long as chance has it, with a gap behind each thousand; some have a name of their own.
+// Kernels with two names, one after the other, with random durations and a gap after each thousand; some have unique names.
 std::shared_ptr<const Trace> variedKernels(std::uint64_t count, Nanoseconds gap = 0) {
   TraceBuilder builder;
   TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
@@ -58,7 +60,44 @@ class LoadingTest : public QObject {
     write_long_trace(long_.toStdString(), kChunks);
   }
 
-  // As a script records into one name again and again.
+  // A file that was touched or copied has the same content.
+  void aFileIsAsItWasWhileItHasWhatItHad() {
+    const auto write = [&](const std::filesystem::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; };
+    const auto touch = [](const std::filesystem::path& path) {
+      std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+    };
+    for (const std::size_t size : {std::size_t{100}, std::size_t{1} << 20}) {
+      const std::filesystem::path path = folder_.path() / "content";
+      const std::string content(size, 'a');
+      write(path, content);
+      const std::optional<ui::FileState> opened = ui::state_of(path);
+      QVERIFY(opened);
+      ui::FileState known = *opened;
+      const auto change = [&] { return ui::find_change(path, known); };
+      QVERIFY(change() == ui::FileChange::kNone);
+      touch(path);
+      QVERIFY(change() == ui::FileChange::kNone);
+      std::filesystem::remove(path);
+      write(path, content);
+      touch(path);
+      QVERIFY(change() == ui::FileChange::kNone);
+      for (const std::size_t place : {std::size_t{0}, size - 1}) {
+        std::string other = content;
+        other[place] = 'b';
+        write(path, other);
+        touch(path);
+        known = *opened;
+        QVERIFY(change() == ui::FileChange::kContent);
+      }
+      write(path, content + "a");
+      touch(path);
+      QVERIFY(change() == ui::FileChange::kContent);
+      std::filesystem::remove(path);
+      QVERIFY(change() == ui::FileChange::kNone);
+    }
+  }
+
+  // Like a script that records into the same file again and again.
   void aFileThatIsRecordedAnewIsReloaded() {
     const std::filesystem::path path = folder_.path() / "anew.trace";
     write_known_trace(path);
@@ -84,7 +123,7 @@ class LoadingTest : public QObject {
     const Nanoseconds after = window.state().trace()->extent().end;
     QVERIFY(after > before);
     QVERIFY2(window.messages().text().isEmpty(), qPrintable(window.messages().text()));
-    // With the key, too, and both of two that are compared.
+    // Also with the key, and for both of two compared traces.
     QVERIFY(open_beside_and_settle(window, recorded("cuda_streams.trace")));
     std::filesystem::remove(path);
     write_known_trace(path);
@@ -97,7 +136,7 @@ class LoadingTest : public QObject {
   void drawsTheOutlineAtOnceAndThenEveryEvent() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
-    std::vector<std::pair<bool, std::uint64_t>> shown;  // whether it is an outline, and how many events it has
+    std::vector<std::pair<bool, std::uint64_t>> shown;  // whether it is an outline, and its number of events
     TimeRange first_view;
     connect(&window.state(), &ui::SelectionState::traceChanged, this, [&] {
       const auto& trace = window.state().trace();
@@ -112,7 +151,7 @@ class LoadingTest : public QObject {
     QCOMPARE(shown.back().second, kLongEvents);
     for (std::size_t i = 1; i + 1 < shown.size(); ++i) QVERIFY(shown[i].second <= shown[i + 1].second || shown[i].first);
     QCOMPARE(window.state().trace()->extent().end, static_cast<std::int64_t>(kLongEvents - 1) * kLongPeriod + kLongPeriod / 2);
-    QVERIFY(first_view.end >= window.state().trace()->extent().end - kLongPeriod);  // the outline spanned it all
+    QVERIFY(first_view.end >= window.state().trace()->extent().end - kLongPeriod);  // the outline spans the whole trace
     QVERIFY(wait_for([&] { return window.isSettled(); }));
     QCOMPARE(events_table(window)->model()->rowCount(), static_cast<int>(kLongEvents));
   }
@@ -133,7 +172,7 @@ class LoadingTest : public QObject {
     constexpr std::size_t kManyChunks = 160;
     const QString many = QString::fromStdString((folder_.path() / "many.trace").string());
     write_long_trace(many.toStdString(), kManyChunks);
-    // Cut off, it has no outline: then a part of it is more than what is shown.
+    // Truncated, it has no outline: then any part of it is more than what is shown.
     std::filesystem::resize_file(many.toStdString(), std::filesystem::file_size(many.toStdString()) - sizeof(FileTrailer));
     MainWindow window(ui::Layout::kInitial);
     window.show();
@@ -160,7 +199,7 @@ class LoadingTest : public QObject {
     QCOMPARE(window.state().trace()->event_count(), kEvents);
   }
 
-  // N walks through what a search found, G through gaps, as where all events are in memory. For G, somebody has to ask for all to be read.
+  // N steps through matches of a search, G through gaps, as if all events were in memory. For G, reading all of them must be requested.
   void keysWalkThroughEventsThatAreReadAsTheyAreNeeded() {
     const std::filesystem::path log = folder_.path() / "gaps.trace", compact = folder_.path() / "gaps.compact.trace";
     QVERIFY(export_trace_file(*variedKernels(400'000, 50'000), log, Overwrite::kAllow).has_value());
@@ -203,7 +242,7 @@ class LoadingTest : public QObject {
     QVERIFY2(window.messages().text().contains("reads all events"), qPrintable(window.messages().text()));
     QVERIFY(settle(window));
     QVERIFY(!window.state().selectedRange());
-    QVERIFY2(!window.messages().text().contains("reads all events"), qPrintable(window.messages().text()));  // they are known
+    QVERIFY2(!window.messages().text().contains("reads all events"), qPrintable(window.messages().text()));  // the gaps are known
     QVERIFY(press(window, Qt::Key_G) && press(in_memory, Qt::Key_G));
     QVERIFY(window.state().selectedRange().has_value());
     QCOMPARE(window.timelineView().selectedGap()->range.begin, in_memory.timelineView().selectedGap()->range.begin);
@@ -211,7 +250,7 @@ class LoadingTest : public QObject {
     QVERIFY(window.state().selectedRange() == in_memory.state().selectedRange());
   }
 
-  // Of events that stay in the file nobody has looked whether they are sound: Diagnostics does, and says what `lanescope info` says.
+  // Events that stay in the file were not checked for damage: Diagnostics checks them, and says the same as `lanescope info`.
   void diagnosticsSaysWhichPartsOfAFileAreDamaged() {
     const std::filesystem::path log = folder_.path() / "sound.trace", compact = folder_.path() / "sound.compact.trace",
                                 damaged = folder_.path() / "damaged.trace";
@@ -224,7 +263,7 @@ class LoadingTest : public QObject {
     QFile broken(QString::fromStdString(damaged.string()));
     QVERIFY(broken.open(QIODevice::WriteOnly) && broken.write(bytes) == bytes.size());
     broken.close();
-    const std::string told = damaged_segments(damaged);  // what `lanescope info` prints
+    const std::string told = damaged_segments(damaged);  // the text that `lanescope info` prints
     QVERIFY2(told.starts_with("2 frames are damaged and skipped, the first at byte "), told.c_str());
 
     SegmentCache& cache = SegmentCache::of_process();
@@ -239,16 +278,32 @@ class LoadingTest : public QObject {
     diagnostics->showRecordingPage();
     QVERIFY(settle(window));
     QVERIFY2(diagnostics->recording().contains(QString::fromStdString(told)), qPrintable(diagnostics->recording()));
+
     QVERIFY2(window.findChild<ui::TraceStatus*>()->text().contains("incomplete: not all of it could be read"),
              qPrintable(window.findChild<ui::TraceStatus*>()->text()));
 
-    // Of another file, that is not said.
+    // When its events have been read, it is said above the timeline, and in no window that shows another file, whenever it was opened.
+    MainWindow other(ui::Layout::kInitial);
+    other.show();
+    QVERIFY(open_and_settle(other, QString::fromStdString(compact.string())));
+    const Trace& read = *window.state().trace();
+    QVERIFY(!gather_events(read, EventScope::whole_trace(read).lanes(), {}).empty());
+    const QString lack = QString::fromStdString(check_all_was_read(read).error().text);
+    QVERIFY(wait_for([&] { return window.messages().text() == lack; }));
+    MainWindow later(ui::Layout::kInitial);
+    later.show();
+    for (MainWindow* sound : {&other, &later}) {
+      QVERIFY(open_and_settle(*sound, QString::fromStdString(compact.string())));
+      QVERIFY2(sound->messages().messages().empty(), qPrintable(sound->messages().text()));
+    }
+
+    // For another file, that is not said.
     QVERIFY(open_and_settle(window, QString::fromStdString(compact.string())));
     QVERIFY2(!diagnostics->recording().contains("damaged"), qPrintable(diagnostics->recording()));
     QVERIFY2(window.findChild<ui::TraceStatus*>()->text().contains("complete: nothing dropped"), qPrintable(window.findChild<ui::TraceStatus*>()->text()));
   }
 
-  // Wherever in it that is, in memory or not, and whatever is asked of its events: it was not cut off, and nobody writes it.
+  // Wherever the damage is, in memory or not, and whatever is asked of its events: it was not truncated, and is not being written.
   void aFileThatIsDamagedWithinIsNotSaidToBeCutOff() {
     const std::filesystem::path log = folder_.path() / "within.trace", compact = folder_.path() / "within.compact.trace";
     QVERIFY(export_trace_file(*variedKernels(400'000, 50'000), log, Overwrite::kAllow).has_value());
@@ -281,7 +336,7 @@ class LoadingTest : public QObject {
         }
   }
 
-  // A recording that takes more than the memory for events is drawn and asked as if all of it were there.
+  // A recording that does not fit into the memory for events is drawn and queried as if all of it were there.
   void readsACompactedFileAsItIsNeeded() {
     constexpr std::uint64_t kEvents = 400'000;
     const std::filesystem::path log = folder_.path() / "log.trace", compact = folder_.path() / "compact.trace";
@@ -305,10 +360,10 @@ class LoadingTest : public QObject {
     QCOMPARE(trace->event_count(), kEvents);
 
     const auto picture = [](MainWindow& of) {
-      (void)of.timelineView().grab();  // asks for what is not there
+      (void)of.timelineView().grab();  // requests what is missing
       return settle(of) ? of.timelineView().grab().toImage() : QImage();
     };
-    in_memory.timelineView().setLoops({});  // which is looked for in memory alone, and marked
+    in_memory.timelineView().setLoops({});  // found and marked only in memory
     const TimeRange all = trace->extent();
     for (const TimeRange range : {all, TimeRange{all.length() / 3, all.length() / 2}, TimeRange{all.length() / 5, all.length() / 5 + 60'000}}) {
       in_memory.timelineView().setVisibleRange(range);
@@ -318,7 +373,7 @@ class LoadingTest : public QObject {
       QCOMPARE(picture(window), expected);
     }
 
-    // All events are too many for a list; those that are visible are not.
+    // All events are too many for a list; the visible ones are not.
     QVERIFY(window.events().isVisible());
     QCOMPARE(events_table(window)->model()->rowCount(), 0);
     const auto says = [&](const QString& text) {
@@ -340,9 +395,9 @@ class LoadingTest : public QObject {
     window.timelineView().selectNeighbour(timeline::Neighbour::kNext);
     QCOMPARE(window.state().selectedEvent(), (EventRef{0, 200'001}));
 
-    // What can't be read any more is told, and the trace stays.
+    // Unreadable events are reported, and the trace stays.
     std::filesystem::resize_file(compact, 1'000);
-    constexpr std::int64_t kPlaces = 20;  // of which the memory for events holds some alone
+    constexpr std::int64_t kPlaces = 20;  // the memory for events holds only some of them
     std::int64_t place = 0;
     QVERIFY(wait_for([&] {
       const std::int64_t begin = all.length() / kPlaces * (place++ % kPlaces);
@@ -353,7 +408,7 @@ class LoadingTest : public QObject {
     QCOMPARE(window.state().trace(), trace);
   }
 
-  // Who asks has all events in the list, whose order is kept in a file; and is told how large that may become.
+  // On request, the list has all events; its order is stored in a file, and the window says how large that may become.
   void listsMoreEventsThanMemoryHolds() {
     constexpr std::uint64_t kEvents = 400'000;
     const std::filesystem::path log = folder_.path() / "listed.log.trace", compact = folder_.path() / "listed.trace";
@@ -391,7 +446,7 @@ class LoadingTest : public QObject {
       QVERIFY(same_lists());
     }
     QVERIFY(window.events().whyNoExport().contains("lanescope export"));
-    // What is found is more than is kept: Enter goes on from where the user is.
+    // There are more matches than are kept: Enter continues from the user's position.
     for (MainWindow* each : {&window, &in_memory}) {
       auto* search = each->findChild<ui::EventSearch*>();
       each->timelineView().selectEvent({0, 300'000});
@@ -403,7 +458,7 @@ class LoadingTest : public QObject {
     QCOMPARE(window.state().selectedEvent(), in_memory.state().selectedEvent());
     QVERIFY(window.state().selectedEvent() != (EventRef{0, 300'000}));
 
-    // Families have the same sums. They don't open: their events are listed instead.
+    // Families have the same sums. They cannot be opened: their events are listed instead.
     for (MainWindow* each : {&window, &in_memory}) {
       each->events().setFolding(ui::Folding::kFamilies);
       each->events().sortBy(EventColumn::kDuration, SortDirection::kDescending);
@@ -446,7 +501,7 @@ class LoadingTest : public QObject {
     QCOMPARE(window.focusWidget(), static_cast<QWidget*>(&window.timelineView()));
   }
 
-  // What the command under a picture of a report asks for.
+  // The command under a picture of a report.
   void aWindowOpensAtThePartOfTimeOfTheCommandLine() {
     const TemporaryFolder folder;
     const QString known = known_trace_in(folder);
@@ -459,12 +514,12 @@ class LoadingTest : public QObject {
     QVERIFY(open_and_settle(window, known));
     QVERIFY(window.timelineView().visibleRange() == TimeRange({300'000, 400'000}));
     QVERIFY(window.findings().isVisible());
-    QVERIFY(open_and_settle(window, known));  // as it is opened by hand
+    QVERIFY(open_and_settle(window, known));  // as opened by hand
     QVERIFY(window.timelineView().visibleRange() != TimeRange({300'000, 400'000}));
     ui::show_view_once_open(window, {TimeRange{5'000'000'000, 6'000'000'000}, {}}, ui::Opening::kOneTrace);
     QVERIFY(open_and_settle(window, known));
     QVERIFY2(window.messages().text().contains("the trace begins at"), qPrintable(window.messages().text()));
-    // What could not be opened asks nothing of what is opened instead.
+    // If opening fails, the view is not applied to a file that is opened later.
     ui::show_view_once_open(window, options->view, ui::Opening::kOneTrace);
     window.openAll({QString::fromStdString((folder.path() / "gone.trace").string())}, ui::Several::kBeside);
     QTRY_VERIFY(window.messages().text().contains("gone.trace"));
@@ -473,8 +528,8 @@ class LoadingTest : public QObject {
   }
 
  private:
-  // Opens the file and presses Cancel at the first signal at which `moment` says so. On a busy machine all may have been read before this
-  // thread gets to hear of it: then it comes too late, and is tried again.
+  // Opens the file and presses Cancel at the first signal for which `moment` returns true. On a busy machine everything may have been read before this thread
+  // receives the signal: then it is too late, and is tried again.
   template <typename Sender, typename Signal>
   static bool cancelInTime(MainWindow& window, const QString& path, std::uint64_t events, const Sender& sender, Signal signal,
                            const std::function<bool()>& moment) {

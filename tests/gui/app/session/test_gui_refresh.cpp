@@ -1,4 +1,4 @@
-// Tables that are filled anew while a recording grows: whoever reads one stays at the line and the place where they were, in every panel.
+// Tables that are filled again while a recording grows: the user's line and place stay in every panel.
 #include <ctime>
 
 #include <QComboBox>
@@ -6,6 +6,7 @@
 #include <QScrollBar>
 
 #include "../../../timeline/traces.h"
+#include "base/jobs/while_shown.h"
 #include "fixture/main_window_fixture.h"
 #include "fixture/panel_tables.h"
 #include "model/trace/load.h"
@@ -19,8 +20,8 @@ namespace {
 constexpr int kKinds = 120;  // of kernels, by name
 constexpr Nanoseconds kPeriod = 1'000'000;
 
-// A loop over kernels of many names, each longer than the one before, as it is after so many rounds. In front of each, the GPU is idle while
-// the thread is in a call or runs code, longer from step to step. In the last round one more kernel comes, which is the longest.
+// A loop over kernels of many names, each longer than the previous one, after this number of rounds. In front of each, the GPU is idle while the thread is in a
+// call or runs code, longer from step to step. The last round has one more kernel, which is the longest.
 std::shared_ptr<const Trace> after_rounds(int rounds) {
   SmallTrace trace;
   std::vector<Event> kernels, calls, ranges;
@@ -49,7 +50,7 @@ std::shared_ptr<const Trace> of_kernels(int count) {
   return trace.builder.snapshot();
 }
 
-// Seconds of a processor that this thread has used.
+// Processor time of this thread, in seconds.
 double used_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -62,7 +63,7 @@ void select_first_lines(QTableView& table, int count) {
   table.selectionModel()->select(QItemSelection(table.model()->index(0, 0), last), QItemSelectionModel::ClearAndSelect);
 }
 
-// What a line says that does not change as the recording goes on.
+// A text of a line that does not change while the recording continues.
 QString line(const QTableView& table, int row, const QString& title) { return cell(table, row, title); }
 
 }  // namespace
@@ -85,7 +86,7 @@ class RefreshTest : public QObject {
   void whoReadsATableStaysWhereTheyWere_data() {
     QTest::addColumn<QString>("panel");
     QTest::addColumn<QString>("choice");
-    QTest::addColumn<QString>("title");  // of a column that tells lines apart
+    QTest::addColumn<QString>("title");  // of a column that distinguishes lines
     QTest::newRow("names") << "statistics"
                            << ""
                            << "Name";
@@ -124,8 +125,8 @@ class RefreshTest : public QObject {
     QTableView* table = tableOf(panel, choice);
     QVERIFY(table != nullptr && table->isVisible());
     QVERIFY2(table->model()->rowCount() > 20, qPrintable(QString::number(table->model()->rowCount())));
-    window_->timelineView().setVisibleRange({0, 50 * kPeriod});  // where all is visible, all of a trace that grows stays so
-    // Some lines down, one that is in sight is clicked.
+    window_->timelineView().setVisibleRange({0, 50 * kPeriod});  // if everything were visible, the visible range would grow with the trace
+    // Some lines down, a visible line is clicked.
     table->verticalScrollBar()->setValue(std::min(9, table->verticalScrollBar()->maximum()));
     const int row = table->rowAt(table->viewport()->height() / 2);
     QVERIFY(row > 0);
@@ -152,7 +153,34 @@ class RefreshTest : public QObject {
     QCOMPARE(window_->timelineView().visibleRange() == visible, true);  // nobody chose anything
   }
 
-  // Scrolled past what is chosen, or with nothing chosen: as many lines as before lie above what is in sight.
+  void workIsDoneWhileAPanelIsInSight() {
+    QWidget window, panel(&window);
+    int done = 0;
+    ui::WhileShown work(panel, [&] { ++done; });
+    work.soon();
+    work.atOnce();
+    QVERIFY(!work.isPending());
+    QCOMPARE(done, 0);
+    window.show();
+    QCOMPARE(done, 1);
+    work.soon();
+    work.soon();
+    QCOMPARE(done, 1);
+    QTRY_VERIFY_WITH_TIMEOUT(!work.isPending(), kPatienceMs);
+    QCOMPARE(done, 2);
+    work.soon();
+    work.atOnce();
+    QVERIFY(!work.isPending());
+    QCOMPARE(done, 3);
+    work.soon();
+    panel.hide();
+    QVERIFY(!work.isPending());
+    QCOMPARE(done, 3);
+    panel.show();
+    QCOMPARE(done, 4);
+  }
+
+  // Scrolled away from the chosen line, or without one: the number of lines above the visible part stays.
   void whoScrolledAwayIsNotBroughtBack_data() { whoReadsATableStaysWhereTheyWere_data(); }
   void whoScrolledAwayIsNotBroughtBack() {
     QFETCH(QString, panel);
@@ -191,7 +219,7 @@ class RefreshTest : public QObject {
     }
   }
 
-  // The window does nothing else while a list takes the place of another: that takes no longer where the list is long.
+  // The window is blocked while a list replaces another: that must not take longer for a long list.
   void toFindSelectedEventsAgainHoldsNothingUp() {
     QTableView* table = tableOf("events", "");
     auto* model = static_cast<ui::EventTableModel*>(table->model());
@@ -211,7 +239,7 @@ class RefreshTest : public QObject {
     QVERIFY2(of_many < 2 * of_few + 0.05, qPrintable(QString("%1 s, and %2 s of many events").arg(of_few).arg(of_many)));
   }
 
-  // Lines that can't be told apart, as those of numbers alone: the second is the second again.
+  // Indistinguishable lines, for example of numbers only, are matched in their order.
   void toFindManyChosenLinesAgainTakesLittleLongerThanOne() {
     ui::ResultTable table({}, "Numbers");
     const auto numbers = [] {
@@ -234,7 +262,7 @@ class RefreshTest : public QObject {
     QVERIFY2(many < 2 * one + 0.1, qPrintable(QString("%1 s, and %2 s of many lines").arg(one).arg(many)));
   }
 
-  // The answer to another question begins at its top, also where it has the same columns.
+  // The answer to another query starts at its top, even if it has the same columns.
   void anotherQuestionBeginsAtTheTop() {
     QTableView* table = tableOf("query", "SELECT start, duration, name FROM kernels ORDER BY duration DESC");
     click(*table, 40, Qt::NoModifier);
@@ -245,7 +273,7 @@ class RefreshTest : public QObject {
     QVERIFY(!table->selectionModel()->hasSelection());
   }
 
-  // One that is not there any more is not selected, and none takes its place.
+  // A line that no longer exists is deselected, and no other one is selected.
   void aLineThatIsGoneIsNotSelected() {
     QTableView* table = tableOf("statistics", "cuda_gpu_kern_sum");
     window_->state().setTimeBinding(ui::TimeBinding::kSelectedRange);
@@ -258,13 +286,13 @@ class RefreshTest : public QObject {
     QVERIFY(!table->selectionModel()->hasSelection());
   }
 
-  // A group of idle time is known by what it is about: ids of names are others in another state of a trace.
+  // A group of idle time is identified by what it is about: ids of names differ in another state of a trace.
   void theGapsOfAGroupStayThoseOfTheGroup() {
     auto* groups = static_cast<ui::ResultTable*>(tableOf("bubbles", "groups"));
     click(*groups, 2, Qt::NoModifier);
     QVERIFY(settle(*window_));
     const QString range = line(*groups, 2, "NVTX range"), call = line(*groups, 2, "Call");
-    SmallTrace other;  // the same recording, as a file has it that names its events in another order
+    SmallTrace other;  // the same recording, from a file that names its events in another order
     for (const char* name : {"last", "part z", "part b", "part y", "cudaMemcpyAsync"}) other.builder.intern(name);
     const std::shared_ptr<const Trace> grown = after_rounds(3);
     for (const Track& track : grown->tracks())
@@ -285,7 +313,7 @@ class RefreshTest : public QObject {
     QCOMPARE(QString::number(window_->bubbles().gaps().model()->rowCount()), gaps_of_group);
   }
 
-  // What stands beside a chosen finding is about it.
+  // The text beside a chosen finding is about it.
   void theFindingThatIsReadStays() {
     const auto recording = [] { return *load_trace(data_file("torch_training_workers0.trace")); };
     window_->state().setTrace(recording(), ui::TraceChange::kOther);
@@ -304,7 +332,7 @@ class RefreshTest : public QObject {
     QCOMPARE(window_->findings().answer(), answer);
   }
 
-  // The page of a rule's table that is read, too.
+  // The page of a rule's table stays current, too.
   void thePageThatIsReadStays() {
     QTableView* table = tableOf("findings", "step_breakdown");
     const int page = window_->findings().pages().currentIndex();
@@ -323,7 +351,7 @@ class RefreshTest : public QObject {
     QTest::mouseClick(table.viewport(), Qt::LeftButton, keys, table.visualRect(table.model()->index(row, column)).center());
   }
 
-  // The table of a panel, after what there is to choose was chosen. Null where it is not there.
+  // The table of a panel after making a choice in it. Null if there is none.
   QTableView* tableOf(const QString& panel, const QString& choice) {
     window_->showPanel(panel);
     if (panel == "events") return settle(*window_) ? events_table(*window_) : nullptr;

@@ -1,4 +1,4 @@
-// A window that records while its user wishes for something else: nothing is lost, nothing happens without a word.
+// A window that records while its user wants something else: nothing is lost, and nothing happens without a message.
 #include <signal.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-// What asks; null where nobody does.
+// The open question; null if there is none.
 QMessageBox* question() { return qobject_cast<QMessageBox*>(QApplication::activeModalWidget()); }
 
 QAbstractButton* button(const QWidget& dialog, const QString& text) {
@@ -37,8 +37,8 @@ QAbstractButton* button(const QWidget& dialog, const QString& text) {
   return nullptr;
 }
 
-// Presses a button of the question that comes, after a look at it; whether it came, and had the button. The question has an event loop of
-// its own: this is done from within it.
+// Presses a button of the next question, after calling `look`; returns true if the question appeared and had the button. The question has an event loop of its
+// own: this runs within it.
 bool answer(const QString& text, const std::function<void(QMessageBox&)>& look = {}) {
   bool pressed = false;
   QTimer timer;
@@ -125,7 +125,7 @@ class TestGuiSession : public QObject {
     QVERIFY(wait_for([&] { return !first && !other; }));
   }
 
-  // Each start would find the window lower, further to the right and smaller.
+  // Otherwise the window would be lower, further to the right and smaller at each start.
   void aSecondWindowLeavesThePlaceOfTheFirstForTheNextStart() {
     ui::Windows windows(ui::Layout::kRemembered);
     const QPointer<MainWindow> first(&windows.add());
@@ -199,7 +199,7 @@ class TestGuiSession : public QObject {
     QCOMPARE(window_->messages().text(), QString("The recording was stopped, and the program was ended."));
   }
 
-  // The events are shown still: they are not lost before the window is.
+  // The events are still shown: they are not lost before the window is closed.
   void aRecordingWhoseFileWasRemovedIsSavedFromItsWindow() {
     record("removed");
     QVERIFY(QFile::remove(path_of("removed")));
@@ -232,9 +232,7 @@ class TestGuiSession : public QObject {
   }
 
   void aProgramThatIgnoresThatItIsToEndIsToldOf() {
-    window_->launch(slowToEnd("ignores"));
-    QVERIFY2(window_->isRecording(), qPrintable(window_->messages().text()));
-    QVERIFY(wait_for([&] { return window_->state().trace() && !window_->state().trace()->output().empty(); }));  // by then it ignores signals
+    launchSlowToEnd(*window_, "ignores");
     window_->stopRecording();
     QVERIFY(wait_for([&] { return window_->messages().text().contains("was asked to end (SIGTERM), and runs on"); }));
     QVERIFY(window_->isRecording());
@@ -263,26 +261,57 @@ class TestGuiSession : public QObject {
     window_->close();
     bool ends = false;
     QVERIFY(answer("Stop and close", [&](const QMessageBox& box) { ends = box.checkBox() && box.checkBox()->isChecked(); }));
-    QVERIFY(ends);  // as the form has it
+    QVERIFY(ends);  // as chosen in the form
     QVERIFY(wait_for([&] { return !window_->isVisible(); }));
     QVERIFY(wait_for([&] { return !is_running(pid); }));
     QVERIFY(open_and_settle(*window_, path_of("closed")));
     QVERIFY(window_->state().trace()->provenance().finished);
   }
 
-  // Stopping can take long, and the window is there meanwhile. A dialog is within a function of its window.
+  // A recording that has ended need not be stopped: a question about closing is answered, others continue without that part.
+  void aQuestionAboutARecordingThatEndsMeanwhileIsAboutWhatIsLeft() {
+    const QString gate = QString::fromStdString((folder_.path() / "gate").string());
+    const auto record_until_opened = [&](const QString& name) {
+      QFile::remove(gate);
+      ui::LaunchSettings launch = launchOf(name);
+      launch.program = "sh";
+      launch.arguments = QString("-c 'until [ -e %1 ]; do sleep 0.05; done'").arg(gate);
+      window_->launch(launch);
+      QVERIFY2(window_->isRecording(), qPrintable(window_->messages().text()));
+    };
+    const auto open_gate = [&] { QVERIFY(QFile(gate).open(QIODevice::WriteOnly)); };
+    record_until_opened("meanwhile");
+    QString asked;
+    {
+      const DialogAnswers answers([&](QDialog& dialog) {
+        open_gate();
+        QVERIFY(wait_for([&] { return button_of(dialog, "In this window") != nullptr; }));
+        asked = dynamic_cast<QMessageBox&>(dialog).text();
+        button_of(dialog, "In this window")->click();
+      });
+      window_->openFile(known_);
+      QVERIFY(wait_for([&] { return answers.count() == 1 && window_->session().file() == known_ && settle(*window_); }));
+    }
+    QCOMPARE(asked, QString("The recording in this window has ended. Where should known.trace open?"));
+    record_until_opened("closes");
+    const DialogAnswers answers([&](QDialog&) { open_gate(); });
+    window_->close();
+    QVERIFY(wait_for([&] { return !window_->isVisible(); }));
+    QCOMPARE(answers.count(), 1);
+  }
+
+  // Stopping may take long, and the window exists meanwhile. A dialog runs within a function of its window.
   void aWindowThatIsToCloseOutlivesItsDialogs() {
     ui::Windows windows(ui::Layout::kInitial);
     const QPointer<MainWindow> window(&windows.add());
-    window->launch(slowToEnd("outlived"));
-    QVERIFY2(window->isRecording(), qPrintable(window->messages().text()));
+    launchSlowToEnd(*window, "outlived");
     window->close();
     QVERIFY(answer("Stop and close"));
     QVERIFY(window && window->isRecording());
     QVERIFY2(window->messages().text().contains("closes once the recording is complete"), qPrintable(window->messages().text()));
     bool was_there = false;
     QTimer look;
-    look.setInterval(500);  // longer than it takes a window to close that may
+    look.setInterval(500);  // longer than closing a window takes
     bool has_ended = false;
     connect(&look, &QTimer::timeout, [&] {
       auto* dialog = qobject_cast<QDialog*>(QApplication::activeModalWidget());
@@ -292,15 +321,15 @@ class TestGuiSession : public QObject {
       dialog->reject();
     });
     look.start();
+    letSlowOnesEnd();
     window->actions().change_keys->trigger();
     QVERIFY(was_there);
     QVERIFY(wait_for([&] { return window.isNull(); }));
   }
 
-  // A recording that another one took the place of may take long to be completed.
+  // A replaced recording may take long to be completed.
   void aWindowThatIsToCloseWaitsForTheRecordingBefore() {
-    window_->launch(slowToEnd("before"));
-    QVERIFY2(window_->isRecording(), qPrintable(window_->messages().text()));
+    launchSlowToEnd(*window_, "before");
     record("after");
     QVERIFY(window_->session().isCompleting());
     window_->stopRecording();
@@ -310,24 +339,25 @@ class TestGuiSession : public QObject {
     QVERIFY(window_->isVisible());
     const auto& said = window_->messages().messages();
     QVERIFY(std::any_of(said.begin(), said.end(), [](const ui::Notice& message) { return message.sentence.contains("still being completed"); }));
+    letSlowOnesEnd();
     QVERIFY(wait_for([&] { return !window_->isVisible(); }));
     QVERIFY(!window_->session().isCompleting());
     QVERIFY(QFile::exists(path_of("before")));
   }
 
-  // Of three windows, one has to wait for its recording: the others go when it has closed, whichever is asked first.
+  // Of three windows, one has to wait for its recording: the others close after it, whichever is asked first.
   void quittingGoesOnOnceTheLastRecordingHasEnded() {
     window_.reset();
     ui::Windows windows(ui::Layout::kInitial);
     const QPointer<MainWindow> first(&windows.add()), second(&windows.add()), third(&windows.add());
-    second->launch(slowToEnd("quitting"));
-    QVERIFY2(second->isRecording(), qPrintable(second->messages().text()));
+    launchSlowToEnd(*second, "quitting");
     second->actions().quit->trigger();
     QVERIFY(answer("Stop and close"));
+    letSlowOnesEnd();
     const auto is_gone = [](const QPointer<MainWindow>& window) { return window.isNull() || !window->isVisible(); };
     QVERIFY(wait_for([&] { return is_gone(first) && is_gone(second) && is_gone(third); }));
-    QTest::qWait(50);  // it has been seen that none is left
-    // Called off, the others stay.
+    QTest::qWait(50);  // so that the end of the last one is noticed
+    // If quitting is called off, the others stay.
     const QPointer<MainWindow> fourth(&windows.add()), fifth(&windows.add()), sixth(&windows.add());
     fifth->launch(launchOf("stays"));
     fifth->actions().quit->trigger();
@@ -343,14 +373,14 @@ class TestGuiSession : public QObject {
       if (window) window->close();
   }
 
-  // Both windows have to wait. Who goes on in the one that was told to close first has called quitting off.
+  // Both windows have to wait. Continuing to work in the one that was told to close first calls quitting off.
   void goingOnInAWindowThatWasToCloseCallsQuittingOff() {
     window_.reset();
     ui::Windows windows(ui::Layout::kInitial);
     const std::array<QPointer<MainWindow>, 2> both{&windows.add(), &windows.add()};
     for (const QPointer<MainWindow>& window : both) {
       const QString number = QString::number(window == both[0] ? 0 : 1);
-      window->launch(slowToEnd("slow" + number));
+      launchSlowToEnd(*window, "slow" + number);
       window->launch(launchOf("next" + number));
       QVERIFY2(window->isRecording(), qPrintable(window->messages().text()));
       window->stopRecording();
@@ -362,6 +392,7 @@ class TestGuiSession : public QObject {
     QVERIFY(is_told(both[0]) != is_told(both[1]));
     const QPointer<MainWindow> told = is_told(both[0]) ? both[0] : both[1], other = is_told(both[0]) ? both[1] : both[0];
     QVERIFY(open_and_settle(*told, known_));
+    letSlowOnesEnd();
     QVERIFY(wait_for([&] { return !told->session().isCompleting() && !other->session().isCompleting(); }));
     told->close();
     QVERIFY(wait_for([&] { return told.isNull() || !told->isVisible(); }));
@@ -440,6 +471,9 @@ class TestGuiSession : public QObject {
     dialog.setLaunch(launch);
     dialog.accept();
     QVERIFY(dialog.isVisible() && says("There is no program named no-program-has-this-name"));
+    launch.program = "sh";
+    dialog.setLaunch(launch);
+    QVERIFY(!says("There is no program"));
 
     launch = launchOf("checked");
     launch.working_directory = "/nowhere";
@@ -447,7 +481,7 @@ class TestGuiSession : public QObject {
     dialog.accept();
     QVERIFY(dialog.isVisible() && says("There is no folder /nowhere"));
 
-    launch = launchOf("known");  // that file is there
+    launch = launchOf("known");  // that file exists
     dialog.setLaunch(launch);
     dialog.accept();
     QVERIFY(dialog.isVisible() && says("A file named known.trace exists"));
@@ -474,13 +508,21 @@ class TestGuiSession : public QObject {
     return launch;
   }
 
-  // A program that takes seconds to end.
-  [[nodiscard]] ui::LaunchSettings slowToEnd(const QString& name) const {
+  // Records a program that ends once it may, until it ignores that it is to.
+  void launchSlowToEnd(MainWindow& window, const QString& name) {
     ui::LaunchSettings launch = launchOf(name);
     launch.program = "sh";
-    launch.arguments = "-c 'trap \"\" TERM; echo ready; i=0; while [ $i -lt 300 ]; do i=$((i+1)); sleep 0.1; done'";
+    QFile::remove(path_of("may_end"));
+    launch.arguments = QString("-c 'trap \"\" TERM; echo ready; while [ ! -e %1 ]; do sleep 0.1; done'").arg(path_of("may_end"));
     launch.capture.program_at_end = ui::ProgramAtEnd::kEnds;
-    return launch;
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    QVERIFY(wait_for([&] { return window.state().trace() && !window.state().trace()->output().empty(); }));
+  }
+
+  void letSlowOnesEnd() {
+    QFile file(path_of("may_end"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
   }
 
   // All that is shown, as File > Save as offers it.
@@ -493,7 +535,7 @@ class TestGuiSession : public QObject {
     QCOMPARE(answers.count(), 2);
   }
 
-  // Records a program without end, until it is drawn.
+  // Records an endless program until it is drawn.
   void record(const QString& name, ui::ProgramAtEnd at_end = ui::ProgramAtEnd::kEnds) {
     ui::LaunchSettings launch = launchOf(name);
     launch.capture.program_at_end = at_end;

@@ -1,4 +1,4 @@
-// What hands do beside menus: rows that are arranged, keys that are changed, editors, pictures, hover, and what is remembered of it; and colours.
+// Actions without menus: arranging rows, changing keys, editors, pictures, hovering, and what is remembered of them; and colours.
 #include <QAccessible>
 #include <QCheckBox>
 #include <QClipboard>
@@ -12,7 +12,7 @@
 #include "base/state/remembered_rows.h"
 #include "base/text/texts.h"
 #include "fixture/gestures.h"
-#include "fixture/main_window_fixture.h"
+#include "fixture/known_trace_test.h"
 #include "fixture/menus.h"
 #include "timeline/core/pixels/colors.h"
 #include "timeline/core/words/describe.h"
@@ -25,25 +25,35 @@ using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
 
-class HandsTest : public QObject {
+class HandsTest : public KnownTraceTest {
   Q_OBJECT
 
  private slots:
-  void initTestCase() {
-    use_empty_settings();
-    known_ = known_trace_in(folder_);
+  // They are expanded while the filter is set; rows that the user collapsed stay remembered as collapsed.
+  void rowsThatAFilterOpensAreNotRememberedAsOpen() {
+    MainWindow window(ui::Layout::kRemembered);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    const QString kind = ui::kind_of_trace(*window.state().trace());
+    const auto collapsed = [&] { return ui::Settings().rows(kind).collapsed; };
+    QVERIFY(collapsed().isEmpty());
+    window.timelineView().collapseRow("gpu:0");
+    const QStringList closed = collapsed();
+    QCOMPARE(closed.size(), 1);
+    window.actions().row_filter->setText("Kernels");
+    QVERIFY(window.timelineView().isExpanded("gpu:0"));
+    QCOMPARE(collapsed(), closed);
+    window.actions().row_filter->clear();
+    QVERIFY(!window.timelineView().isExpanded("gpu:0"));
+    QCOMPARE(collapsed(), closed);
+    window.timelineView().expandRow("gpu:0");  // the initial state, for other tests
+    QVERIFY(collapsed().isEmpty());
   }
-
-  void init() {
-    window_ = window_of(known_);
-    QVERIFY(window_);
-  }
-  void cleanup() { window_.reset(); }
 
   void namesThatRunFromTheRightLeaveNumbersInTheirPlaces() {
     const QString name = QStringLiteral("\u05e2\u05d5\u05d1\u05d3 3");  // "worker 3" in Hebrew
     const QString label = "[4711] " + name;
-    // The places of '[', '1', ']' and of the name's first letter, from the left.
+    // The positions of '[', '1', ']' and of the name's first letter, from the left.
     const auto in_order = [](const QString& text, const QList<QChar>& signs) {
       QTextLayout layout(text);
       layout.beginLayout();
@@ -59,11 +69,11 @@ class HandsTest : public QObject {
       return true;
     };
     const QList<QChar> signs{u'[', u'1', u']', name.front()};
-    QVERIFY(!in_order(label, signs));  // as Unicode has it without a word of ours
+    QVERIFY(!in_order(label, signs));  // the order in Unicode without our isolation
     QVERIFY(in_order(isolated(label), signs));
     QCOMPARE(isolated(label), QString("[4711] \u2068" + name + "\u2069"));
     QCOMPARE(shown_text(Message::verbatim(label.toStdString())), isolated(label));
-    QCOMPARE(isolated(name), name);  // by itself it runs as it does
+    QCOMPARE(isolated(name), name);  // by itself, a name has its natural direction
     QCOMPARE(isolated("[4711] main"), QString("[4711] main"));
     QCOMPARE(isolated("A  " + name + ".trace, " + name), QString("A  \u2068" + name + "\u2069.trace, \u2068" + name + "\u2069"));
 
@@ -140,7 +150,7 @@ class HandsTest : public QObject {
     undo();  // both ends at once
     QVERIFY(view.markers().empty());
     QVERIFY(view.hasHiddenRows());
-    view.collapseRow("process:1");  // no edit: it stays
+    view.collapseRow("process:1");  // is not an edit: it stays
     undo();
     QVERIFY(!view.hasHiddenRows());
     QVERIFY(!view.isExpanded("process:1"));
@@ -148,7 +158,7 @@ class HandsTest : public QObject {
     undo();
     QVERIFY(!view.isPinned("gpu:0/hw"));
     QVERIFY(!window_->actions().undo->isEnabled());
-    QCOMPARE(view.visibleRange(), visible);  // the view is no edit: Z goes back to the one before
+    QCOMPARE(view.visibleRange(), visible);  // zooming is not an edit: Z goes back to the previous range
     for (int i = 0; i < 4; ++i) redo();
     QVERIFY(view.isPinned("gpu:0/hw"));
     QVERIFY(view.hasHiddenRows());
@@ -160,7 +170,7 @@ class HandsTest : public QObject {
     QCOMPARE(view.rowArrangement().pinned, at_first.pinned);
     QVERIFY(!QFile::exists(known_ + ".notes"));  // there are no notes any more
 
-    // In a field, the keys are about what is typed there; another trace begins anew.
+    // In a field, the keys edit its text; another trace starts with an empty history.
     view.setCurrentRow("gpu:0");
     QTest::keyClick(&view, Qt::Key_H);
     window_->actions().row_filter->setFocus();
@@ -176,7 +186,7 @@ class HandsTest : public QObject {
   void rowsAreHigherAndLowerByWheelAndKeysAndStaySo() {
     timeline::TimelineView& view = window_->timelineView();
     QWidget* names = part(*window_, "Row names");
-    const auto height = [&] {  // of the row "CUDA HW", as assistive technology is told
+    const auto height = [&] {  // of the row "CUDA HW", as reported to assistive technology
       QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(part(*window_, "Timeline rows"));
       for (int i = 0; i < canvas->childCount(); ++i)
         if (canvas->child(i)->text(QAccessible::Name) == "CUDA HW") return canvas->child(i)->rect().height();
@@ -196,14 +206,14 @@ class HandsTest : public QObject {
     QCOMPARE(window_->timelineView().rowScale(), chosen);  // it is remembered
     window_->timelineView().setFocus();
     for (int i = 0; i < 40; ++i) QTest::keyClick(&window_->timelineView(), Qt::Key_S, Qt::ShiftModifier);
-    QVERIFY(height() >= usual / 2);  // no further than can be read
+    QVERIFY(height() >= usual / 2);  // not lower than can be read
     for (int i = 0; i < 40; ++i) QTest::keyClick(&window_->timelineView(), Qt::Key_W, Qt::ShiftModifier);
     QVERIFY(height() <= 6 * usual);
     window_->timelineView().setRowScale(1);
     QCOMPARE(height(), usual);
   }
 
-  // The editor is a script that writes down what it was started with.
+  // The editor is a script that records its arguments.
   void aCallOfAChainOpensInTheEditorAtItsLine() {
     QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
     const Trace& trace = *window_->state().trace();
@@ -233,7 +243,7 @@ class HandsTest : public QObject {
     auto* details = window_->details().findChild<QTextBrowser*>();
     const auto click = [&] {
       details->moveCursor(QTextCursor::Start);
-      details->find(name);  // brings it in sight
+      details->find(name);  // scrolls it into sight
       Gestures gestures(*window_);
       return gestures.click_link(*details, name.section(u'.', 0, 0));
     };
@@ -276,14 +286,14 @@ class HandsTest : public QObject {
     window_->timelineView().zoomToEvent(step);
     QVERIFY(settle(*window_));
     auto* details = window_->details().findChild<QTextBrowser*>();
-    details->find("Family");  // brings it in sight
+    details->find("Family");  // scrolls it into sight
     Gestures gestures(*window_);
     QVERIFY2(gestures.click_link(*details, "step"), qPrintable(details->toPlainText()));
     QVERIFY(settle(*window_));
     QCOMPARE(std::uint64_t(events_table(*window_)->model()->rowCount()), steps);
   }
 
-  // Enter in the filter leads to the first command that was found, and no command loses its key by it.
+  // Enter in the filter moves to the first match, and removes the key of no command.
   void enterInTheFilterOfKeysChangesNone() {
     ui::KeyBindings& bindings = ui::KeyBindings::ofProcess();
     const auto restore = qScopeGuard([&] { bindings.resetAll(); });
@@ -302,7 +312,7 @@ class HandsTest : public QObject {
     };
     QStringList names;
     for (int row = 0; row < table->rowCount(); ++row) names += table->item(row, 0)->text();
-    for (const QString& name : names) QVERIFY2(names.count(name) == 1, qPrintable(name));  // nobody could tell which of two it is
+    for (const QString& name : names) QVERIFY2(names.count(name) == 1, qPrintable(name));  // duplicates could not be distinguished
     QVERIFY(names.contains("Zoom in") && names.contains("Timeline: Zoom in"));
     const QStringList before = keys();
     filter->setFocus();
@@ -314,7 +324,7 @@ class HandsTest : public QObject {
     QCOMPARE(keys(), before);
     QCOMPARE(table->item(table->currentRow(), 0)->text(), QString("Hide the row"));
     QVERIFY(qobject_cast<ui::KeyField*>(QApplication::focusWidget()) != nullptr);
-    filter->setText("no command has this name");  // there is nothing then that a key could be for
+    filter->setText("no command has this name");  // then there is no command for a key
     QVERIFY(!dialog.findChild<ui::KeyField*>()->isEnabled());
     filter->clear();
     QVERIFY(dialog.findChild<ui::KeyField*>()->isEnabled());
@@ -323,7 +333,7 @@ class HandsTest : public QObject {
   void keysAreChangedKeptAndRefusedWhereAnotherCommandHasThem() {
     ui::KeyBindings& bindings = ui::KeyBindings::ofProcess();
     const auto restore = qScopeGuard([&] { bindings.resetAll(); });
-    ui::KeyBindingsDialog dialog(bindings);  // of no window: one of them ends first
+    ui::KeyBindingsDialog dialog(bindings);  // without a parent, because the windows are destroyed first
     dialog.show();
     QVERIFY(QTest::qWaitForWindowActive(&dialog, kPatienceMs));
     auto* table = dialog.findChild<QTableWidget*>();
@@ -338,7 +348,7 @@ class HandsTest : public QObject {
     QTest::keyClick(key, Qt::Key_G);
     QVERIFY2(dialog.message().startsWith("G is the key of \"Next gap of a GPU\"."), qPrintable(dialog.message()));
     key->setFocus();
-    QTest::keyClick(key, Qt::Key_L, Qt::ControlModifier);  // of the window
+    QTest::keyClick(key, Qt::Key_L, Qt::ControlModifier);  // a key of the window
     QVERIFY2(dialog.message().contains("\"Launch and record\""), qPrintable(dialog.message()));
     key->setFocus();
     QTest::keyClick(key, Qt::Key_X);
@@ -385,7 +395,7 @@ class HandsTest : public QObject {
     QCOMPARE(copied.size(), window_->timelineView().grab().toImage().size());
   }
 
-  // What has the focus, for a screen reader, as keys go from event to event and from row to row.
+  // The focus that a screen reader gets as keys move from event to event and from row to row.
   void whatKeysChooseHasTheFocusOfAssistiveTechnology() {
     timeline::TimelineView& view = window_->timelineView();
     view.setFocus();
@@ -456,7 +466,7 @@ class HandsTest : public QObject {
                                 QString::fromStdString(timeline::format_share(busy)), QString("relu"), QString("gemm"), QString("count 3"),
                                 QString("total 300.000 µs"), QString("average 100.000 µs"), QString("median 100.000 µs"), QString("95 % 100.000 µs")})
       QVERIFY2(text.contains(said), qPrintable(said + " is not in: " + text));
-    window_->state().setSelectedEvent(kernel_number(*window_, 1));  // what was selected last
+    window_->state().setSelectedEvent(kernel_number(*window_, 1));  // the last selection
     QVERIFY(details->text().startsWith("relu"));
   }
 
@@ -486,11 +496,11 @@ class HandsTest : public QObject {
       window.timelineView().pin("gpu:0/kernels");
       window.timelineView().pin("gpu:0/hw");
       window.timelineView().hideRow("gpu:0/nvtx");
-      QVERIFY(!window.timelineView().isExpanded("gpu:0/kernels"));  // by their names
+      QVERIFY(!window.timelineView().isExpanded("gpu:0/kernels"));  // the row is collapsed by default
       window.timelineView().expandRow("gpu:0/kernels");
       QVERIFY(window.timelineView().isExpanded("gpu:0/kernels"));
       window.timelineView().moveRow("processes", "gpu:0");
-      QVERIFY(open_and_settle(window, recorded("cuda_streams.trace")));  // another program: nothing of it holds
+      QVERIFY(open_and_settle(window, recorded("cuda_streams.trace")));  // another program: nothing of it applies
       QVERIFY(!window.timelineView().hasHiddenRows());
       QVERIFY(window.timelineView().rowArrangement().pinned.empty());
       QVERIFY(open_and_settle(window, known_));  // and back
@@ -567,7 +577,7 @@ class HandsTest : public QObject {
       QTest::mouseMove(&bar, place(399));
       QTest::mouseRelease(&bar, Qt::LeftButton, {}, place(399));
       QCOMPARE(bar.value(), 300);
-      QTest::mouseClick(&bar, Qt::LeftButton, {}, place(2));  // no button there: a page
+      QTest::mouseClick(&bar, Qt::LeftButton, {}, place(2));  // there is no button: scrolls by a page
       QCOMPARE(bar.value(), 200);
       QTest::mouseClick(&bar, Qt::LeftButton, {}, place(398));
       QCOMPARE(bar.value(), 300);
@@ -603,11 +613,6 @@ class HandsTest : public QObject {
     }
     ui::apply_theme(ui::Theme::kLight);
   }
-
- private:
-  TemporaryFolder folder_;
-  QString known_;
-  std::unique_ptr<MainWindow> window_;
 };
 
 QTEST_MAIN(HandsTest)

@@ -1,4 +1,4 @@
-// The window in another language: every text that it shows goes through the translations, and a long one leaves the rest in sight.
+// The window in another language: every text in it is translated, and long texts do not push other content out of sight.
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,6 +13,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenuBar>
+#include <QPushButton>
 #include <QRegularExpression>
 #include <QSet>
 #include <QTabBar>
@@ -22,6 +23,8 @@
 #include "base/text/catalogue_translator.h"
 #include "base/text/condition_text.h"
 #include "base/text/diagnostic_text.h"
+#include "export/picture_dialog.h"
+#include "export/save_dialog.h"
 #include "fixture/main_window_fixture.h"
 #include "model/file/trace_file.h"
 #include "model/text/language.h"
@@ -29,7 +32,9 @@
 #include "model/trace/load.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
+#include "record/remote_dialog.h"
 #include "timeline/widget/shown_text.h"
+#include "window/keys/key_bindings_dialog.h"
 #include "window/keys/keys_dialog.h"
 #include "window/window_actions.h"
 
@@ -39,15 +44,22 @@ using namespace lanescope::ui;
 
 namespace {
 
-// Marks what it translates, and makes it as much longer as other languages are. Places, tags and mnemonics stay.
+// Marks what it translates, and lengthens it as much as other languages do. Placeholders, tags and mnemonics stay.
 std::string marked(std::string_view english) {
   const QString text = QString::fromUtf8(english.data(), static_cast<qsizetype>(english.size()));
   static const QRegularExpression word(QStringLiteral("[A-Za-z]{3,}"));
-  if (!text.contains(word)) return std::string(english);
+  if (!QString(text).remove(u'&').contains(word)) return std::string(english);
   const QString longer = QString((text.size() * 2) / 5, u'~');
   return (u'\u27e6' + text + longer + u'\u27e7').toStdString();
 }
 constexpr Language kMarked{"qps", "Marked", marked};
+
+// Three times as long, as the longest words of some languages are.
+std::string long_winded(std::string_view english) {
+  const std::string text = marked(english);
+  return text.size() == english.size() ? text : text + ' ' + text + ' ' + text;
+}
+constexpr Language kLongWinded{"qpl", "Long-winded", long_winded};
 
 struct Shown {
   QString where;
@@ -77,7 +89,7 @@ void add_header(std::vector<Shown>& shown, const QAbstractItemView& view) {
   for (int column = 0; column < view.model()->columnCount(); ++column) add(shown, view, "header", view.model()->headerData(column, Qt::Horizontal).toString());
 }
 
-// What a widget, and all in it, says: by itself, when it is pointed at, and to those who hear it.
+// The texts of a widget and all its parts: the visible ones, tool tips, and accessible names.
 std::vector<Shown> texts_of(QWidget& root) {
   std::vector<Shown> shown;
   QList<QWidget*> all = root.findChildren<QWidget*>();
@@ -105,13 +117,16 @@ std::vector<Shown> texts_of(QWidget& root) {
   return shown;
 }
 
-// What has no words of ours: names of the trace and of files, commands, keys, units; languages under their own names.
+// True for texts without our words: names of the trace and of files, commands, keys, units; languages under their own names.
 bool needs_no_translation(const QString& text) {
-  static const QRegularExpression words(QStringLiteral("[A-Za-z]{3,}"));
+  static const QRegularExpression words(QStringLiteral("[A-Za-z]*[a-z][A-Za-z]{2,}|[A-Za-z]{2,}[a-z]"));  // "GPU", "CUDA" and "NVTX" are none
+  static const QRegularExpression keys(
+      QStringLiteral("\\b(?:Ctrl|Shift|Alt|Meta|Esc|Home|End|Space|Return|Enter|Tab|Del|Ins|PgUp|PgDown|Backspace|Left|Right|Up|Down)\\b"));
   static const QRegularExpression names(
-      QStringLiteral("^(?:lanescope( |$).*|.*known\\.trace.*|.*report%n\\.trace.*|cu(BLAS|DNN|SOLVER|SPARSE)|English|step \\*|QAbstractItemView.*|"
-                     "(?:Ctrl|Shift|Alt|Esc|Home|Space|Return|Del|PgUp|PgDown|[A-Z])[^a-z]*.*|.*\\.(?:trace|png)|Qt.*|[a-z]+=.*|/.*)$"));
-  return !text.contains(words) || names.match(text).hasMatch();
+      QStringLiteral("^(?:lanescope( |$).*|ssh:HOST, .*|Open(?:MP|ACC|GL)|.*known\\.trace.*|.*report%n\\.trace.*|cu(BLAS|DNN|SOLVER|SPARSE)|English|step "
+                     "\\*|QAbstractItemView.*|"
+                     ".*\\.(?:trace|png)|Qt.*|[a-z]+=.*|/.*)$"));
+  return !QString(text).remove(keys).contains(words) || names.match(text).hasMatch();
 }
 
 QStringList without_marks(QWidget& root) {
@@ -122,7 +137,7 @@ QStringList without_marks(QWidget& root) {
   return found;
 }
 
-// Panels come and go; what a new one leaves out is told, and fails where all is asked for (packaging/nightly.sh).
+// Panels change over time: missing translations are printed, and are failures only in complete checks (packaging/nightly.sh).
 bool passes(const QStringList& found) {
   for (const QString& each : found) qWarning().noquote() << each;
   return found.isEmpty() || !qEnvironmentVariableIsSet("LANESCOPE_ALL_TEXTS");
@@ -167,7 +182,7 @@ class LanguageTest : public QObject {
     QVERIFY2(window->events().findChild<QTableView*>()->model()->headerData(1, Qt::Horizontal).toString().contains(u'\u27e6'), "the table of events");
   }
 
-  // What is missing in a file is said above the timeline, below it, and in Diagnostics.
+  // Missing parts of a file are reported above the timeline, below it, and in Diagnostics.
   void marksWhatIsMissingInTheFile() {
     const QString cut = QString::fromStdString((folder_.path() / "cut.trace").string());
     QVERIFY(QFile::copy(known_, cut) && QFile::resize(cut, QFileInfo(cut).size() - 40));
@@ -180,11 +195,11 @@ class LanguageTest : public QObject {
     QVERIFY2(window->messages().text().contains(sentence), qPrintable(window->messages().text()));
     QStringList texts;
     for (const Shown& each : texts_of(*window)) texts += each.text;
-    QVERIFY(!texts.filter(QString::fromStdString(marked("incomplete: the recording was cut off"))).isEmpty());
+    QVERIFY(!texts.filter(QString::fromStdString(marked("the recording was cut off"))).isEmpty());
     QVERIFY2(!texts.filter(sentence).isEmpty(), "Diagnostics");
   }
 
-  // As readers make them, one behind the other; names and what others wrote stay.
+  // As readers write them, one after another; names and texts of others are not translated.
   void marksEachSentenceOfATracesCondition() {
     const auto said = [](const std::string& english) {
       const Message message = condition_message(english);
@@ -212,7 +227,7 @@ class LanguageTest : public QObject {
     QVERIFY(lost.find("1,204") != std::string::npos);
   }
 
-  // Those of real recordings, which their files have in English.
+  // Sentences of real recordings, whose files have them in English.
   void saysInChineseWhatRecordersAndAgentsSaid() {
     const auto in_chinese = [](const std::string& english) {
       const Message message = diagnostic_message(english);
@@ -226,7 +241,7 @@ class LanguageTest : public QObject {
       const auto trace = load_trace(entry.path());
       QVERIFY2(trace, entry.path().c_str());
       for (const DiagnosticMessage& message : (*trace)->diagnostics()) {
-        static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));  // of a sentence
+        static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));  // a sentence
         const bool is_known = !words.match(in_chinese(message.text)).hasMatch();
         is_known ? void(++known) : void(unknown.insert(QString::fromStdString(message.text)));
       }
@@ -239,7 +254,7 @@ class LanguageTest : public QObject {
     QVERIFY(
         in_chinese("[4711] train: this process could not be followed, so nothing is recorded of what it did: it was too quick").startsWith("[4711] train:"));
     QCOMPARE(in_chinese("What others wrote."), QString("What others wrote."));
-    // What the recorder of threads says, which no recorded trace of the tests has.
+    // Messages of the recorder of threads that no recorded trace of the tests has.
     for (const char* said :
          {"78 of 331 Python stacks were read while their threads had no processor, since none was free for reading in time: innermost functions that call the "
           "system come out too large.",
@@ -259,7 +274,7 @@ class LanguageTest : public QObject {
     }
   }
 
-  // What keeps a program from being recorded, as recorders say it now.
+  // Present messages of recorders about programs that cannot be recorded.
   void saysInChineseWhyNothingIsRecorded() {
     const TemporaryFolder folder;
     const auto path_of = [&](const char* name) { return QString::fromStdString((folder.path() / name).string()); };
@@ -295,7 +310,7 @@ class LanguageTest : public QObject {
     agent.isNull() ? qunsetenv("LANESCOPE_AGENT") : qputenv("LANESCOPE_AGENT", agent);
     QVERIFY(has_ended);
     said += *attached;
-    static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));  // of a sentence
+    static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));  // a sentence
     for (const QString& sentence : said) {
       QVERIFY(!sentence.isEmpty());
       QVERIFY2(!words.match(sentence).hasMatch(), qPrintable(sentence));
@@ -303,7 +318,7 @@ class LanguageTest : public QObject {
     QVERIFY2(said[5].contains("/nowhere/liblanescope-agent.so"), qPrintable(said[5]));
   }
 
-  // A kernel that waited for its call, and that for its thread.
+  // A kernel that waited for its call, which waited for its thread.
   void marksWhatAnOperationWaitedFor() {
     const auto window = window_of(recorded("torch_training_workers0.trace"));
     QVERIFY(window);
@@ -323,16 +338,56 @@ class LanguageTest : public QObject {
   }
 
   void marksWhatDialogsSay() {
-    MainWindow window(Layout::kInitial);
+    const auto window = window_of(known_);
+    QVERIFY(window);
     Settings settings;
-    LaunchDialog launch(settings, &window);
-    QStringList found = without_marks(launch);
-    KeysDialog keys(window.timelineView().helpText(), shortcuts(window), &window);
-    found += without_marks(keys);
+    QStringList found;
+    for (const auto& dialog : dialogs(settings, *window)) found += without_marks(*dialog);
     QVERIFY2(found.isEmpty(), qPrintable(found.join(u'\n')));
   }
 
-  // Where a language has added a mnemonic behind a text, as Chinese does, it stands in menus alone.
+  void findsControlsThatLackRoom() {
+    QDialog dialog;
+    dialog.resize(300, 100);
+    const auto add = [&dialog](const char* text, QPoint place) {
+      auto* button = new QPushButton(QString::fromLatin1(text), &dialog);
+      button->move(place);
+      button->resize(button->sizeHint());
+      return button;
+    };
+    QPushButton* narrow = add("many words in a button", {0, 0});
+    add("beside it", {narrow->width() / 2, 0});
+    add("at the edge", {280, 60});
+    narrow->resize(narrow->width() / 2 + 5, narrow->height());
+    dialog.show();
+    QCOMPARE(squeezed(dialog).size(), 2);    // too narrow for its words, and below another one
+    QCOMPARE(outOfSight(dialog).size(), 1);  // the one at the edge
+  }
+
+  // Whatever the language and its direction, dialogs show their controls whole, and side by side.
+  void dialogsHaveRoomForLongTexts() {
+    show_in(kLongWinded);
+    const auto back = qScopeGuard([] {
+      show_in(kMarked);
+      QGuiApplication::setLayoutDirection(Qt::LeftToRight);
+    });
+    for (const Qt::LayoutDirection direction : {Qt::LeftToRight, Qt::RightToLeft}) {
+      QGuiApplication::setLayoutDirection(direction);
+      const auto window = window_of(known_);
+      QVERIFY(window);
+      Settings settings;
+      QStringList found;
+      for (const auto& dialog : dialogs(settings, *window)) {
+        dialog->show();
+        QVERIFY(QTest::qWaitForWindowExposed(dialog.get()));
+        for (const QString& each : outOfSight(*dialog) + squeezed(*dialog))
+          found += QLatin1String(dialog->metaObject()->className()) + QStringLiteral(": ") + each;
+      }
+      QVERIFY2(found.isEmpty(), qPrintable(found.join(u'\n')));
+    }
+  }
+
+  // If a language adds a mnemonic behind a text, as Chinese does, it is only used in menus.
   void namesCommandsWithoutMnemonics() {
     QCOMPARE(without_mnemonic(QStringLiteral("Zoom &in")), QStringLiteral("Zoom in"));
     QCOMPARE(without_mnemonic(QStringLiteral("缩放(&Z)…")), QStringLiteral("缩放…"));
@@ -345,17 +400,17 @@ class LanguageTest : public QObject {
     for (const auto& [key, text] : commands) QVERIFY2(!text.contains(mnemonic), qPrintable(text));
   }
 
-  // Buttons of Qt ask our translations where Qt's are not installed: what is ours by the same words must mean the same.
+  // Buttons of Qt use our translations if Qt's are not installed: texts of ours with the same words must have the same meaning.
   void givesWordsOfQtTheirMeaning() {
-    const std::pair<const char*, const char*> words[] = {{"Open", "打开"}, {"Close", "关闭"}, {"Cancel", "取消"}, {"Save", "保存"},
-                                                         {"OK", "确定"},   {"Help", "帮助"},  {"Apply", "应用"}};
+    const std::pair<const char*, const char*> words[] = {{"Open", "打开"}, {"Close", "关闭"}, {"Cancel", "取消"},
+                                                         {"Save", "保存"}, {"OK", "确定"},    {"Apply", "应用"}};
     for (const auto& [word, meaning] : words) {
       const std::string translated = chinese().translate(word);
-      QVERIFY2(translated == word || translated == meaning, translated.c_str());
+      QVERIFY2(translated == meaning, translated.c_str());
     }
   }
 
-  // Their titles stand in data: what has no entry in the catalogue is shown in English.
+  // Their titles are in data: a title without an entry in the catalogue would be shown in English.
   void titlesOfTheTablesOfBubblesAreInTheCatalogue() {
     const lanescope::Language* const chinese = lanescope::find_language("zh_CN");
     QVERIFY(chinese != nullptr);
@@ -385,7 +440,7 @@ class LanguageTest : public QObject {
     QCOMPARE(Settings().language(), QString());
   }
 
-  // A thread's states are words of ours wherever they stand; names of the program stay.
+  // Thread states are translated everywhere; names of the program are not.
   void showsStatesOfThreadsInChinese() {
     show_in(chinese());
     const auto back = qScopeGuard([] { show_in(kMarked); });
@@ -418,7 +473,7 @@ class LanguageTest : public QObject {
     QVERIFY2(states.contains(title), qPrintable(title));
   }
 
-  // In a window of a small screen, what is chosen above the events can be read, and the names of both traces of a comparison.
+  // In a window on a small screen, the controls above the events are readable, and so are the names of both compared traces.
   void controlsOfANarrowWindowAreWhole() {
     show_in(chinese());
     const auto back = qScopeGuard([] { show_in(kMarked); });
@@ -434,7 +489,7 @@ class LanguageTest : public QObject {
     for (const char* name : {"torch_training_workers0", "torch_training_workers4"}) QVERIFY2(names->text().contains(name), qPrintable(names->text()));
   }
 
-  // Longer texts move things, but push nothing out of the window.
+  // Longer texts may move things, but push nothing out of the window.
   void longTextsLeaveTheWindowItsSize() {
     const auto window = window_of(known_);
     QVERIFY(window);
@@ -444,27 +499,28 @@ class LanguageTest : public QObject {
       window->showPanel(panel);
       QVERIFY(settle(*window));
       QVERIFY2(window->width() == 1280 && window->height() == 800, qPrintable(panel));
-      QVERIFY2(passes(outOfSight(*window)), qPrintable(panel));
+      const QStringList found = outOfSight(*window);
+      QVERIFY2(found.isEmpty(), qPrintable(panel + u'\n' + found.join(u'\n')));
     }
   }
 
-  // Where a language runs from the right, the window is mirrored, and nothing leaves it either.
+  // For a right-to-left language, the window is mirrored, and nothing is pushed out, either.
   void runsFromTheRight() {
     QGuiApplication::setLayoutDirection(Qt::RightToLeft);
     const auto window = window_of(known_);
     const QStringList found = window ? outOfSight(*window) : QStringList{QStringLiteral("no window")};
     QGuiApplication::setLayoutDirection(Qt::LeftToRight);
-    QVERIFY(passes(found));
+    QVERIFY2(found.isEmpty(), qPrintable(found.join(u'\n')));
   }
 
  private:
-  // Names of the known trace's rows, threads, kernels and ranges, and what is computed of them.
+  // Names of the known trace's rows, threads, kernels and ranges, and values that are computed from them.
   static bool isOfTheTrace(const QString& text) {
     static const QRegularExpression names(
-        QStringLiteral(": (?:\\[\\d+\\].*|GPU \\d.*|NVIDIA.*|.*[Ss]tream \\d.*|Lanescope.*|.*(?:known|thread|kernel_|step|iteration|cuda[A-Z]).*)$"));
+        QStringLiteral(": (?:\\[\\d+\\].*|GPU \\d.*|NVIDIA.*|Lanescope.*|.*(?:known|thread|kernel_|step|iteration|cuda[A-Z]).*)$"));
     return names.match(text).hasMatch();
   }
-  // Buttons, choices and fields that reach out of what holds them.
+  // Buttons, combo boxes and fields that extend beyond their parents.
   static QStringList outOfSight(QWidget& window) {
     QStringList found;
     for (const QWidget* widget : window.findChildren<QWidget*>()) {
@@ -475,6 +531,33 @@ class LanguageTest : public QObject {
                    .arg(QLatin1String(widget->metaObject()->className()), widget->accessibleName(), QLatin1String(holder->metaObject()->className()));
     }
     return found;
+  }
+  // Controls that are narrower than their texts, or that lie over each other.
+  static QStringList squeezed(QWidget& window) {
+    QStringList found;
+    for (const QWidget* widget : window.findChildren<QWidget*>()) {
+      const bool is_control = qobject_cast<const QAbstractButton*>(widget) || qobject_cast<const QComboBox*>(widget) || qobject_cast<const QLineEdit*>(widget);
+      if (!is_control || !widget->isVisible() || widget->parentWidget() == nullptr || qobject_cast<const QComboBox*>(widget->parentWidget())) continue;
+      if (auto* button = qobject_cast<const QAbstractButton*>(widget); button && !button->text().isEmpty() && button->width() < button->sizeHint().width())
+        found += QStringLiteral("%1 is %2 of %3 wide").arg(button->text()).arg(button->width()).arg(button->sizeHint().width());
+      for (const QWidget* other : widget->parentWidget()->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+        if (other > widget && other->isVisible() && !other->isWindow() && other->geometry().intersects(widget->geometry()))
+          found += QStringLiteral("%1 lies over %2").arg(QLatin1String(other->metaObject()->className()), QLatin1String(widget->metaObject()->className()));
+    }
+    return found;
+  }
+  // Those that need no recording.
+  static std::vector<std::unique_ptr<QDialog>> dialogs(Settings& settings, MainWindow& window) {
+    std::vector<std::unique_ptr<QDialog>> all;
+    all.push_back(std::make_unique<LaunchDialog>(settings, &window));
+    all.push_back(std::make_unique<AttachDialog>(settings, &window));
+    all.push_back(std::make_unique<RemoteDialog>(settings, &window));
+    all.push_back(std::make_unique<KeysDialog>(window.timelineView().helpText(), shortcuts(window), &window));
+    all.push_back(std::make_unique<KeyBindingsDialog>(KeyBindings::ofProcess(), &window));
+    all.push_back(std::make_unique<PictureDialog>(QSize(800, 600), 1.0, &window));
+    const std::shared_ptr<const Trace> trace = window.state().trace();
+    all.push_back(std::make_unique<SaveDialog>(std::vector<SavableTrace>{{QStringLiteral("known.trace"), trace, {{}, trace->extent(), {}}}}, &window));
+    return all;
   }
   TemporaryFolder folder_;
   QString known_;

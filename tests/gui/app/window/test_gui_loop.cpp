@@ -1,12 +1,12 @@
-// What of a recording is in sight at first, and how one comes to its loop and back to all of it. The recordings are of real programs, whose sources say how
-// often their loops run.
+// The initially visible part of a recording, and the ways to its loop and back to all of it. The recordings are of real programs, whose sources tell how often
+// their loops run.
 #include <functional>
 #include <limits>
 
 #include <QFileDialog>
 #include <QLabel>
 #include <QRegularExpression>
-#include <QScopeGuard>
+#include <QScrollBar>
 #include <QToolButton>
 
 #include "export/trace_writing.h"
@@ -16,6 +16,7 @@
 #include "model/trace/compact/compaction.h"
 #include "model/trace/load.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "timeline/core/words/format.h"
 #include "window/opening_view.h"
 
 using namespace lanescope;
@@ -24,7 +25,7 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-// The time of all ranges of these names, first to last.
+// The time from the first to the last of all ranges with these names.
 TimeRange time_of(const Trace& trace, const std::function<bool(std::string_view)>& is_wanted) {
   TimeRange time{std::numeric_limits<Nanoseconds>::max(), 0};
   for (const Track& track : trace.tracks()) {
@@ -38,7 +39,7 @@ TimeRange time_of(const Trace& trace, const std::function<bool(std::string_view)
   return time;
 }
 
-// Of the training, which warms up in its first step.
+// Of the training, whose first step is a warm-up.
 TimeRange steady_steps(const Trace& trace) {
   return time_of(trace, [](std::string_view name) { return name.starts_with("step ") && name != "step 0"; });
 }
@@ -46,6 +47,14 @@ TimeRange steady_steps(const Trace& trace) {
 bool holds(TimeRange range, TimeRange part) { return range.begin <= part.begin && part.end <= range.end; }
 
 QString training() { return recorded("torch_training_workers0.trace"); }
+
+// Memory for hardly any events, while it exists.
+struct LittleMemory {
+  LittleMemory() { SegmentCache::of_process().set_budget(16 << 10); }
+  ~LittleMemory() { SegmentCache::of_process().set_budget(SegmentCache::default_budget()); }
+  LittleMemory(const LittleMemory&) = delete;
+  LittleMemory& operator=(const LittleMemory&) = delete;
+};
 
 }  // namespace
 
@@ -58,8 +67,7 @@ class LoopTest : public QObject {
 
   // The loop takes 0.3 s of 4.8 s.
   void aRecordingOpensOnItsLoop() {
-    window_ = window_of(training());
-    QVERIFY(window_);
+    QVERIFY(opens(training()));
     const TimeRange steps = steady_steps(trace());
     QVERIFY(holds(visible(), steps));
     QVERIFY2(visible().length() < steps.length() * 11 / 10, qPrintable(QString::number(visible().length())));
@@ -67,8 +75,7 @@ class LoopTest : public QObject {
   }
 
   void allOfItIsOneKeyAway() {
-    window_ = window_of(training());
-    QVERIFY(window_);
+    QVERIFY(opens(training()));
     Gestures gestures(*window_);
     const TimeRange first = visible();
     QVERIFY(gestures.press(Qt::Key_Backspace));
@@ -79,10 +86,9 @@ class LoopTest : public QObject {
     QVERIFY(holds(visible(), trace().scope()));
   }
 
-  // For lists and sums that are of the selected range: without start-up, and without a hand that drags exactly.
+  // For lists and sums of the selected range: without start-up, and without dragging precisely.
   void theLoopIsSelectedByAKey() {
-    window_ = window_of(training());
-    QVERIFY(window_);
+    QVERIFY(opens(training()));
     Gestures gestures(*window_);
     QVERIFY(gestures.press(Qt::CTRL | Qt::SHIFT | Qt::Key_Home));
     const auto range = window_->state().selectedRange();
@@ -93,12 +99,58 @@ class LoopTest : public QObject {
     QVERIFY(events.model()->rowCount() > 100);
     int before = 0;
     for (int row = 0; row < events.model()->rowCount(); ++row) before += cell(events, row, EventColumn::kName) == "CUPTI buffer request" ? 1 : 0;
-    QCOMPARE(before, 0);  // of which the recording begins with one
+    QCOMPARE(before, 0);  // the recording starts with one
+  }
+
+  // The list of events is of the whole recording, and first seen where the loop begins; a line says what comes before, and leads there.
+  void eventsAreFirstSeenWhereTheLoopBegins() {
+    QVERIFY(opens(training()));
+    const Nanoseconds begin = window_->timelineView().loops().front().range.begin;
+    QTableView& table = *events_table(*window_);
+    const EventScope scope = ui::listed_scope(trace());
+    const std::vector<EventRef> all = gather_by_start(trace(), scope.lanes(), {});
+    QCOMPARE(table.model()->rowCount(), static_cast<int>(all.size()));
+    const auto before = static_cast<int>(std::count_if(all.begin(), all.end(), [&](EventRef event) { return trace().event(event).start < begin; }));
+    QVERIFY(before > 100);
+    QLabel* line = nullptr;
+    for (QLabel* label : window_->findChildren<QLabel*>())
+      if (label->isVisible() && label->text().contains("before the loop")) line = label;
+    QVERIFY(line != nullptr);
+    QVERIFY2(line->text().startsWith(QString::fromStdString(timeline::format_count(static_cast<std::uint64_t>(before))) + " events"), qPrintable(line->text()));
+    const auto top = [&] { return table.rowAt(1); };
+    QCOMPARE(top(), before);
+    QVERIFY(!window_->state().selectedEvent().valid());
+    emit line->linkActivated("first");
+    QCOMPARE(top(), 0);
+    emit line->linkActivated("loop");
+    QCOMPARE(top(), before);
+    // In another order, or of a part, the line says nothing; what the user looks at is not moved.
+    table.sortByColumn(ui::EventTableModel::columnOf(EventColumn::kDuration), Qt::DescendingOrder);
+    QVERIFY(settle(*window_));
+    QVERIFY(!line->isVisible());
+    table.scrollToTop();
+    table.sortByColumn(ui::EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
+    QVERIFY(settle(*window_));
+    QVERIFY(line->isVisible());
+    QCOMPARE(top(), 0);
+    window_->state().setSelectedRange(window_->timelineView().loops().front().range);
+    QVERIFY(settle(*window_));
+    QVERIFY(!line->isVisible());
+  }
+
+  // Who sorted or scrolled before the loop was known stays there.
+  void aListThatIsLookedThroughIsNotMovedToTheLoop() {
+    QVERIFY(opens(training()));
+    QTableView& table = *events_table(*window_);
+    window_->state().setTrace(*load_trace(data_file("torch_training_workers0.trace")), ui::TraceChange::kOther);
+    table.verticalScrollBar()->triggerAction(QAbstractSlider::SliderPageStepAdd);
+    QVERIFY(settle(*window_));
+    const int row = table.rowAt(1);
+    QVERIFY2(row < 100, qPrintable(QString::number(row)));
   }
 
   void allOfItIsOneClickAway() {
-    window_ = window_of(training());
-    QVERIFY(window_);
+    QVERIFY(opens(training()));
     const TimeRange first = visible();
     const auto click = [this](QAction* action) {
       auto* button = qobject_cast<QToolButton*>(window_->actions().toolbar->widgetForAction(action));
@@ -113,10 +165,9 @@ class LoopTest : public QObject {
     QVERIFY2(menu.filter("Show the loop").size() == 1, qPrintable(menu.join(u'|')));
   }
 
-  // A line below its time in the overview, which a tip names.
+  // A line below its time in the overview; a tooltip has its name.
   void theOverviewMarksTheLoop() {
-    window_ = window_of(training());
-    QVERIFY(window_);
+    QVERIFY(opens(training()));
     window_->timelineView().zoomToFit();
     QVERIFY(settle(*window_));
     QWidget* overview = part(*window_, "Overview of the whole trace");
@@ -139,8 +190,7 @@ class LoopTest : public QObject {
 
   void aRecordingWithoutALoopOpensWhole() {
     const QString known = known_trace_in(folder_);
-    window_ = window_of(known);
-    QVERIFY(window_);
+    QVERIFY(opens(known));
     QVERIFY(window_->timelineView().loops().empty());
     QVERIFY(holds(visible(), trace().scope()));
     Gestures gestures(*window_);
@@ -150,15 +200,14 @@ class LoopTest : public QObject {
     QVERIFY2(window_->messages().text().startsWith("No loop was found"), qPrintable(window_->messages().text()));
   }
 
-  // Of 489 ms, 378 are the loop.
+  // The loop takes 378 of 489 ms.
   void aRecordingThatIsMostlyItsLoopOpensWhole() {
-    window_ = window_of(recorded("attach_graph.trace"));
-    QVERIFY(window_);
+    QVERIFY(opens(recorded("attach_graph.trace")));
     QVERIFY(!window_->timelineView().loops().empty());
     QVERIFY(holds(visible(), trace().scope()));
   }
 
-  // While the loop is looked for, too.
+  // Also while the loop is being searched.
   void aViewThatSomebodyMovedStays() {
     window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
     window_->show();
@@ -166,7 +215,7 @@ class LoopTest : public QObject {
     QObject::connect(window_.get(), &MainWindow::opened, window_.get(), [&] { window_->timelineView().setVisibleRange(wanted); });
     QVERIFY(open_and_settle(*window_, training()));
     QCOMPARE(visible(), wanted);
-    QVERIFY(!window_->timelineView().loops().empty());  // marked all the same
+    QVERIFY(!window_->timelineView().loops().empty());  // marked nevertheless
   }
 
   void whoSelectsWhatIsElsewhereKeepsItInSight() {
@@ -187,7 +236,7 @@ class LoopTest : public QObject {
     QCOMPARE(visible(), wanted);
   }
 
-  // A second of it, of which the loop is the end.
+  // A second of the recording, which ends within the loop.
   void aPartThatWasSavedOpensOnItsTime() {
     const auto whole = load_trace(data_file("torch_training_workers0.trace"));
     QVERIFY(whole);
@@ -196,42 +245,37 @@ class LoopTest : public QObject {
     ExportSelection part;
     part.window = wanted;
     QVERIFY(ui::write_trace(*whole, {path, Readers::kAsUsual, *whole, 0}, part).has_value());
-    window_ = window_of(QString::fromStdString(path));
-    QVERIFY(window_);
+    QVERIFY(opens(QString::fromStdString(path)));
     QVERIFY(!window_->timelineView().loops().empty());
     QVERIFY(holds(visible(), wanted));
   }
 
-  // Two ranks in one recording: from where the first enters the loop to where the last leaves it.
+  // Two ranks in one recording: from the time when the first enters the loop to the time when the last leaves it.
   void theLoopOfRanksIsThatOfAllOfThem() {
-    window_ = window_of(recorded("ranks_compute.trace"));
-    QVERIFY(window_);
+    QVERIFY(opens(recorded("ranks_compute.trace")));
     const TimeRange steps = steady_steps(trace());
     QVERIFY(holds(visible(), steps));
     QVERIFY(visible().length() < steps.length() * 12 / 10);
   }
 
-  // What begins iterations without ranges of its own is named by its module, as findings name it.
+  // A loop that starts its iterations without ranges of its own is named by its module, as in findings.
   void theLoopOfAModuleHasItsName() {
-    window_ = window_of(recorded("jax_training.trace"));
-    QVERIFY(window_);
+    QVERIFY(opens(recorded("jax_training.trace")));
     QVERIFY(!window_->timelineView().loops().empty());
     QCOMPARE(window_->timelineView().loops()[0].title, QString("loop \"jit_step\", 38 iterations"));
   }
 
-  // Of two that are compared, those of both.
+  // The loops of both compared traces.
   void theLoopsOfTwoTracesAreInSightTogether() {
-    window_ = window_of(training());
-    QVERIFY(window_);
+    QVERIFY(opens(training()));
     QVERIFY(open_beside_and_settle(*window_, recorded("torch_training_workers4.trace")));
     QVERIFY(holds(visible(), steady_steps(trace())));
     QVERIFY(visible().length() < trace().scope().length());
   }
 
-  // Each is a time of its own: what is between the two is no loop. A's comes first, B's with the same keys again, and then A's.
+  // Each loop has its own time: the time between the two belongs to none. A's comes first, with the same keys again B's, and then A's.
   void theLoopsOfTwoTracesAreShownAndSelectedOneByOne() {
-    window_ = window_of(training());
-    QVERIFY(window_);
+    QVERIFY(opens(training()));
     const TimeRange of_a = steady_steps(trace());
     QVERIFY(open_beside_and_settle(*window_, recorded("torch_training_workers4.trace")));
     const auto other = load_trace(data_file("torch_training_workers4.trace"));
@@ -253,16 +297,11 @@ class LoopTest : public QObject {
     }
   }
 
-  // Its loop is looked for when somebody asks, and what was asked for is done with it.
+  // Its loop is searched on request, and is then shown or selected as requested.
   void theLoopOfARecordingThatMemoryDoesNotHoldIsSelectedAtTheFirstPress() {
     const std::filesystem::path compact = folder_.path() / "compact.trace";
-    QVERIFY(compact_trace_file(training().toStdString(), compact, Overwrite::kAllow).has_value());
-    SegmentCache& cache = SegmentCache::of_process();
-    cache.set_budget(16 << 10);
-    const auto restore = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
-    window_ = window_of(QString::fromStdString(compact.string()));
-    QVERIFY(window_);
-    QVERIFY(!has_memory_for_events(trace()));
+    const LittleMemory memory;
+    QVERIFY(opensInLittle(compact, memory));
     QVERIFY(window_->timelineView().loops().empty());
     const TimeRange first = visible();
     Gestures gestures(*window_);
@@ -273,15 +312,11 @@ class LoopTest : public QObject {
     window_.reset();
   }
 
-  // Others stand for events that can't be read any more. They are no loop, they are not counted, and what is saved says how many it lacks.
+  // Unreadable events are replaced by others. These form no loop and are not counted, and a saved file says how many events it lacks.
   void nothingIsToldOfEventsThatCantBeReadAnyMore() {
     const std::filesystem::path compact = folder_.path() / "cut.trace", saved = folder_.path() / "saved.trace";
-    QVERIFY(compact_trace_file(training().toStdString(), compact, Overwrite::kAllow).has_value());
-    SegmentCache& cache = SegmentCache::of_process();
-    cache.set_budget(16 << 10);
-    const auto restore = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
-    window_ = window_of(QString::fromStdString(compact.string()));
-    QVERIFY(window_);
+    const LittleMemory memory;
+    QVERIFY(opensInLittle(compact, memory));
     const std::uint64_t events = trace().event_count();
     const TimeRange all = trace().extent();
     std::filesystem::resize_file(compact, std::filesystem::file_size(compact) / 4);
@@ -315,6 +350,18 @@ class LoopTest : public QObject {
     QVERIFY(settle(*window_));
     for (const auto* table : window_->statistics().findChildren<QTableView*>())
       if (table->isVisible()) QCOMPARE(table->model() ? table->model()->rowCount() : 0, 0);
+    window_->showPanel("bubbles");
+    QVERIFY(settle(*window_));
+    QCOMPARE(window_->bubbles().gaps().model()->rowCount(), 0);
+    QVERIFY(says(window_->bubbles(), kUnreadable));
+    window_->showPanel("samples");
+    QVERIFY(settle(*window_));
+    QVERIFY(says(window_->samples(), kUnreadable));
+    window_->showPanel("query");
+    window_->query().setText("SELECT sum(duration) FROM kernels");
+    window_->query().ask();
+    QVERIFY(settle(*window_));
+    QVERIFY(says(window_->query(), kUnreadable));
 
     window_->state().setSelectedRange(std::nullopt);
     const DialogAnswers answers([&](QDialog& dialog) {
@@ -333,10 +380,23 @@ class LoopTest : public QObject {
     window_.reset();
   }
 
-  // A title whose end or middle is missing tells another number of iterations.
+  void nothingIsComparedWithEventsThatCantBeReadAnyMore() {
+    const std::filesystem::path compact = folder_.path() / "compared.trace";
+    const LittleMemory memory;
+    QVERIFY(opensInLittle(compact, memory));
+    QVERIFY(open_beside_and_settle(*window_, recorded("torch_training_workers4.trace")));
+    QVERIFY(!holds_events(*window_->pair().first().trace));
+    std::filesystem::resize_file(compact, std::filesystem::file_size(compact) / 4);
+    window_->showPanel("diff");
+    QVERIFY(settle(*window_));
+    QVERIFY(says(window_->diff(), kUnreadable));
+    for (const auto* table : window_->diff().findChildren<QTableView*>()) QCOMPARE(table->model()->rowCount(), 0);
+    window_.reset();
+  }
+
+  // A title without its end or middle would show another number of iterations.
   void aTitleThatHasNoRoomIsLeftOut() {
-    window_ = window_of(training());
-    QVERIFY(window_);
+    QVERIFY(opens(training()));
     const QWidget* overview = part(*window_, "Overview of the whole trace");
     const auto drawn_with = [&](const QString& title) {
       window_->timelineView().setLoops({{steady_steps(trace()), title}});
@@ -348,6 +408,20 @@ class LoopTest : public QObject {
   }
 
  private:
+  bool opens(const QString& path) {
+    window_ = window_of(path);
+    return window_ != nullptr;
+  }
+  // The training with its events read on demand, while `memory` exists.
+  bool opensInLittle(const std::filesystem::path& compact, const LittleMemory&) {
+    return compact_trace_file(training().toStdString(), compact, Overwrite::kAllow) && opens(QString::fromStdString(compact.string())) &&
+           !has_memory_for_events(trace());
+  }
+  static constexpr auto kUnreadable = "can be read any more";
+  static bool says(const QWidget& panel, const QString& text) {
+    const auto labels = panel.findChildren<QLabel*>();
+    return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->isVisible() && label->text().contains(text); });
+  }
   [[nodiscard]] const Trace& trace() const { return *window_->state().trace(); }
   [[nodiscard]] TimeRange visible() const { return window_->timelineView().visibleRange(); }
 

@@ -1,4 +1,4 @@
-// What panels say can be read where there is little room: in a window of 1024 x 640 pixels, and where the values of a chart lie close together.
+// Panels are readable with little room: in a window of 1024 x 640 pixels, and if the values of a chart are close together.
 #include <cmath>
 #include <set>
 
@@ -34,7 +34,7 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-constexpr int kLeastField = 12;  // characters that a field to type into shows at least
+constexpr int kLeastField = 12;  // minimum number of characters that an input field shows
 
 QCategoryAxis* duration_marks(const ui::DurationChart& chart) {
   const QList<QAbstractAxis*> axes = chart.chart()->axes(Qt::Horizontal);
@@ -50,7 +50,7 @@ QString english_title(const QTableView& table, int column) {
   return shown;
 }
 
-// Columns of tables in sight that say what their lines are about, where less of them is to be seen than kLegible characters and than they hold.
+// Visible columns that say what their lines are about, if less is visible of them than kLegible characters and than their content.
 QStringList unreadable_names(const QWidget& window) {
   constexpr int kLegible = 24;
   QStringList found;
@@ -74,7 +74,7 @@ QStringList unreadable_names(const QWidget& window) {
   return found;
 }
 
-// Entries of a menu, and of the menus in it, that have the key of another entry beside them.
+// Entries of a menu and its submenus whose mnemonic another entry beside them has, too.
 QStringList shared_mnemonics(const QMenu& menu) {
   QStringList shared;
   QMap<QString, QString> taken;
@@ -104,7 +104,7 @@ class RoomTest : public QObject {
   }
   void cleanupTestCase() { window_.reset(); }
 
-  // As the panel first opens in a window of the usual size, and in a lower one.
+  // As the panel opens initially in a window of the usual size, and in a lower one.
   void marksOfChartsBesideTheStatisticsCanBeRead() {
     MainWindow window(ui::Layout::kInitial);
     window.resize(1'600, 1'000);
@@ -124,14 +124,14 @@ class RoomTest : public QObject {
     QVERIFY(wait_for([&] { return durations->height() >= kLegible; }));
   }
 
-  // What the threads ran is what one comes for: "SlowDatase…ng.py:30 (94 %)".
+  // The code that the threads ran matters most: "SlowDatase…ng.py:30 (94 %)".
   void sampledCodeOfBubblesCanBeRead() {
     window_->showPanel("bubbles");
     QVERIFY(settle(*window_));
     for (const ui::ResultTable* table : {&window_->bubbles().groups(), &window_->bubbles().gaps()}) {
       const int section = column_of(*table, "Sampled Code");
       QVERIFY(section >= 0 && !table->isColumnHidden(section));
-      const QAbstractItemView* const list = table;  // which tells it
+      const QAbstractItemView* const list = table;  // its sizeHintForColumn() is public
       const int wanted = std::min(list->sizeHintForColumn(section), table->fontMetrics().averageCharWidth() * 26);
       QVERIFY2(table->columnWidth(section) >= wanted, qPrintable(QString("%1 of %2").arg(table->columnWidth(section)).arg(wanted)));
     }
@@ -166,7 +166,7 @@ class RoomTest : public QObject {
     QVERIFY2(window.width() <= 800, qPrintable(QString::number(window.width())));
   }
 
-  // None is cut within a letter, in a window that is narrow.
+  // In a narrow window, no text is cut within a letter.
   void linesOfPanelsAreWholeOrEndWithAnEllipsis() {
     QStringList cut;
     for (const QString& name : MainWindow::panelNames()) {
@@ -214,7 +214,7 @@ class RoomTest : public QObject {
       compared->showPanel("diff");
       QVERIFY(settle(*compared));
       const ui::ResultTable& changes = compared->diff().table();
-      for (int column = 0; column < changes.model()->columnCount(); ++column)  // half of a number is another one
+      for (int column = 0; column < changes.model()->columnCount(); ++column)  // half of a number would be another number
         for (int row = 0; english_title(changes, column) == "Between" && row < changes.model()->rowCount(); ++row) {
           const QString shown = changes.model()->index(row, column).data().toString();
           QVERIFY2(changes.columnWidth(column) > changes.fontMetrics().horizontalAdvance(shown), qPrintable(shown));
@@ -234,7 +234,7 @@ class RoomTest : public QObject {
     }
   }
 
-  // With its frame, and so its button that closes it.
+  // Including the frame, and so the close button.
   void dialogsFitTheScreen() {
     int shown = 0;
     for (QAction* opens : {window_->actions().keys, window_->actions().change_keys}) {
@@ -262,7 +262,7 @@ class RoomTest : public QObject {
     QVERIFY2(wait_for(fits, 5'000), qPrintable(QString("%1 x %2").arg(place->width()).arg(place->height())));
   }
 
-  // Of two charts below each other in a low panel, neither could be read.
+  // Of two charts one below the other in a low panel, neither would be readable.
   void chartsOfStatisticsAreHighEnoughOrNotThere() {
     window_->showPanel("statistics");
     QVERIFY(settle(*window_));
@@ -282,7 +282,7 @@ class RoomTest : public QObject {
     QVERIFY(wait_for([&] { return !busy->isVisible() && marked(); }));
   }
 
-  // A kernel of steady durations: all within 1.3 %.
+  // A kernel with steady durations: all within 1.3 %.
   void durationsThatHardlyDifferFillTheirChartAndHaveMarks() {
     std::vector<Nanoseconds> durations;
     for (int i = 0; i < 100; ++i) durations.push_back(240'100 + 30 * i);
@@ -295,7 +295,7 @@ class RoomTest : public QObject {
     const double spread = std::log10(243'070.0 / 240'100.0);
     QVERIFY2(marks->max() - marks->min() <= 1.5 * spread, qPrintable(QString("%1 of %2").arg(spread).arg(marks->max() - marks->min())));
     QVERIFY2(marks->categoriesLabels().size() >= 2, qPrintable(marks->categoriesLabels().join(u' ')));
-    // Each mark says where it stands.
+    // Each mark is at the position of its label.
     for (const QString& label : marks->categoriesLabels()) {
       const double at = std::pow(10.0, marks->endValue(label));
       QVERIFY2(label.endsWith(QString::fromUtf8(" µs")) && std::abs(label.chopped(3).toDouble() * 1'000 - at) < 1,
@@ -304,7 +304,7 @@ class RoomTest : public QObject {
     }
   }
 
-  // All equal: one bar, and what it is.
+  // All are equal: one bar, and its duration.
   void aSingleDurationIsNamed() {
     const std::vector<Nanoseconds> durations(20, 768);
     ui::DurationChart chart;
@@ -314,7 +314,19 @@ class RoomTest : public QObject {
     QCategoryAxis* marks = duration_marks(chart);
     QVERIFY(marks != nullptr);
     QVERIFY2(marks->categoriesLabels().contains("768 ns"), qPrintable(marks->categoriesLabels().join(u' ')));
-    QVERIFY(marks->min() < std::log10(768.0) && marks->max() > std::log10(768.0));  // at an end of the axis it would not be drawn
+    QVERIFY(marks->min() < std::log10(768.0) && marks->max() > std::log10(768.0));  // a label at an end of the axis would not be drawn
+  }
+
+  void diagnosticsSayWhatTheRecordingWasMadeOn() {
+    const TemporaryFolder folder;
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, known_trace_in(folder)));
+    window.showPanel("diagnostics");
+    QVERIFY(settle(window));
+    const QString said = window.findChild<ui::DiagnosticsPanel*>()->recording();
+    for (const char* fact : {"96, AMD EPYC 9454 48-Core Processor", "580.65.06", "--cpuctxsw=none --sample=none"})
+      QVERIFY2(said.contains(fact), qPrintable(said));
   }
 
   void linesOfDiagnosticsAreAsHighAsThoseOfOtherLists() {
@@ -339,7 +351,7 @@ class RoomTest : public QObject {
     QVERIFY2(count > names->fontMetrics().horizontalAdvance("100,000,000"), qPrintable(QString::number(count)));
   }
 
-  // Where no GPU was recorded, no chart says so: the other one has its room.
+  // If no GPU was recorded, its chart is hidden, and the other one gets its room.
   void aChartThatHasNothingToShowIsNotThere() {
     MainWindow window(ui::Layout::kInitial);
     window.resize(1'400, 1'000);
@@ -379,7 +391,7 @@ class RoomTest : public QObject {
     QVERIFY2(shared.isEmpty(), qPrintable(shared.join(u'\n')));
   }
 
-  // The desktop's font is made larger while the window is open, and smaller again.
+  // The font of the desktop is made larger while the window is open, and smaller again.
   void aWindowThatIsOpenFollowsTheFont() {
     MainWindow window(ui::Layout::kInitial);
     window.resize(1'600, 1'000);
@@ -402,13 +414,13 @@ class RoomTest : public QObject {
     QVERIFY(have(usual));
     QApplication::setFont(large);
     QVERIFY(wait_for([&] { return have(large); }, 5'000));
-    QVERIFY(wait_for([&] { return window.timelineView().rowsInSight().size() < rows; }, 5'000));  // which are higher
+    QVERIFY(wait_for([&] { return window.timelineView().rowsInSight().size() < rows; }, 5'000));  // rows are higher
     QApplication::setFont(usual);
     QVERIFY(wait_for([&] { return have(usual); }, 5'000));
     QVERIFY(wait_for([&] { return window.timelineView().rowsInSight().size() == rows; }, 5'000));
   }
 
-  // As on a screen that is lower than the one before, or of twice the scale.
+  // As on a screen that is lower than the previous one, or has twice the scale.
   void panelsThatWereHigherDoNotMakeALowWindowGrow() {
     {
       MainWindow window;

@@ -8,7 +8,7 @@
 #include <QTextEdit>
 #include <QTimer>
 
-#include "fixture/main_window_fixture.h"
+#include "fixture/known_trace_test.h"
 #include "timeline/widget/timeline_command.h"
 
 using namespace lanescope;
@@ -17,7 +17,7 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-// Which of the window's actions a key was for. The actions do not come to act: some would open dialogs.
+// Reports the action of a key. The actions are not triggered, because some would open dialogs.
 class ShortcutWatch : public QObject {
  public:
   explicit ShortcutWatch(MainWindow& window) {
@@ -36,20 +36,15 @@ class ShortcutWatch : public QObject {
 
 }  // namespace
 
-class SearchTest : public QObject {
+class SearchTest : public KnownTraceTest {
   Q_OBJECT
 
  private slots:
-  void initTestCase() {
-    use_empty_settings();
-    known_ = known_trace_in(folder_);
-  }
   void init() {
-    window_ = window_of(known_);
-    QVERIFY(window_);
+    KnownTraceTest::init();
+    if (!window_) return;
     box_ = window_->findChild<ui::EventSearch*>()->findChild<QLineEdit*>();
   }
-  void cleanup() { window_.reset(); }
 
   void controlFSearchesWhileOneTypes() {
     const TimeRange before = window_->timelineView().visibleRange();
@@ -60,13 +55,13 @@ class SearchTest : public QObject {
     QCOMPARE(window_->timelineView().highlightedText(), QString("GEMM"));
     QCOMPARE(window_->timelineView().highlightedCount(), std::uint64_t{kKernels / 2});
     QCOMPARE(position(), QString("3 found"));
-    QVERIFY(!window_->state().selectedEvent().valid());  // nothing moves before one asks for it
+    QVERIFY(!window_->state().selectedEvent().valid());  // nothing moves before the user asks for it
     QCOMPARE(window_->timelineView().visibleRange(), before);
     QTest::keyClick(box_, Qt::Key_Escape);
     QVERIFY(settle(*window_));
     QCOMPARE(window_->timelineView().highlightedText(), QString());
     QCOMPARE(position(), QString());
-    QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(&window_->timelineView()));  // where letters are keys
+    QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(&window_->timelineView()));  // there, letters are keys
   }
 
   void enterAndF3WalkBothWaysAtTheZoomThatIs() {
@@ -92,7 +87,7 @@ class SearchTest : public QObject {
     QCOMPARE(press(&window_->timelineView(), Qt::Key_N, Qt::ShiftModifier), QString("3 of 3"));
     const TimeRange shown = window_->timelineView().visibleRange();
     QCOMPARE(shown.length(), length);
-    QVERIFY(shown.contains(window_->state().trace()->event(window_->state().selectedEvent()).start));  // it came into sight
+    QVERIFY(shown.contains(window_->state().trace()->event(window_->state().selectedEvent()).start));  // it is in sight now
   }
 
   void oneMatchIsBroughtBackIntoSight() {
@@ -102,7 +97,7 @@ class SearchTest : public QObject {
     QVERIFY(settle(*window_));
     const EventRef step = window_->state().selectedEvent();
     QVERIFY(step.valid());
-    window_->timelineView().setVisibleRange({0, 50'000});  // in front of it
+    window_->timelineView().setVisibleRange({0, 50'000});  // before it
     QTest::keyClick(box_, Qt::Key_Return);
     QVERIFY(settle(*window_));
     QCOMPARE(window_->state().selectedEvent(), step);
@@ -124,9 +119,9 @@ class SearchTest : public QObject {
   }
 
   void everyKeyInAMenuIsForThatEntryAlone() {
-    window_->timelineView().selectEvent(firstKernel());  // some entries are about it
+    window_->timelineView().selectEvent(firstKernel());  // some entries need it
     window_->timelineView().setVisibleRange({0, 500'000});
-    window_->timelineView().goBack();  // so that there is a way back and forward
+    window_->timelineView().goBack();  // so that both back and forward are possible
     window_->timelineView().setVisibleRange({0, 400'000});
     ShortcutWatch watch(*window_);
     int pressed = 0;
@@ -192,9 +187,6 @@ class SearchTest : public QObject {
     return 0;
   }
 
-  TemporaryFolder folder_;
-  QString known_;
-  std::unique_ptr<MainWindow> window_;
   QLineEdit* box_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// One selection and one navigation: what is selected stays so while the trace grows, and only its user's act selects or moves the view.
+// One selection and one navigation: the selection stays while the trace grows, and only actions of the user select something or move the view.
 #include <QMenuBar>
 #include <QScrollBar>
 #include <QStyle>
@@ -17,9 +17,9 @@ using lanescope::ui::TraceChange;
 namespace {
 
 constexpr Nanoseconds kPeriod = 10'000;  // of the kernels
-constexpr int kMany = 2'000;             // more than a screen has lines
+constexpr int kMany = 2'000;             // more than the lines of a screen
 
-// Kernels of 1 to 5 µs, one each period, "kernel 0" to "kernel 6" in turn.
+// Kernels of 1 to 5 µs, one in each period, "kernel 0" to "kernel 6" in turn.
 void add_kernels(SmallTrace& trace, int first, int count) {
   std::vector<Event> events;
   for (int i = first; i < first + count; ++i) events.push_back(trace.event(i * kPeriod, i * kPeriod + 1'000 * (1 + i % 5), "kernel " + std::to_string(i % 7)));
@@ -42,7 +42,7 @@ class TestGuiSelection : public QObject {
   }
   void cleanup() { window_.reset(); }
 
-  // Late records of a GPU lie in front of what was known.
+  // Late records of a GPU are inserted before known ones.
   void anEventStaysSelectedWhereOthersComeInFrontOfIt() {
     add_kernels(*trace_, 10, 20);
     show(TraceChange::kOther);
@@ -58,7 +58,7 @@ class TestGuiSelection : public QObject {
     QCOMPARE(window_->timelineView().selectedEvent(), window_->state().selectedEvent());
     QCOMPARE(trace().event(window_->state().selectedEvent()).start, before.start);
     QCOMPARE(window_->state().hoveredEvent(), (EventRef{lane(), 16}));
-    QCOMPARE(changed.size(), 0);  // nobody selected anything
+    QCOMPARE(changed.size(), 0);  // the user did not select anything
     QVERIFY(settle(*window_));
     QCOMPARE(shownName(), QString::fromStdString("kernel " + std::to_string(15 % 7)));
     QCOMPARE(events_table(*window_)->currentIndex().row(), 15);
@@ -69,12 +69,34 @@ class TestGuiSelection : public QObject {
     show(TraceChange::kOther);
     QVERIFY(settle(*window_));
     add_kernels(*trace_, 0, 10);
-    show(TraceChange::kSnapshot);  // the list follows a little later
+    show(TraceChange::kSnapshot);  // the list is updated a little later
     QTableView* table = events_table(*window_);
     const QString start = cell(*table, 3, EventColumn::kStart);
     QTest::mouseClick(table->viewport(), Qt::LeftButton, Qt::NoModifier, row_position(*table, 3));
-    QCOMPARE(cell(*table, 3, EventColumn::kStart), start);  // it is the earlier one still
+    QCOMPARE(cell(*table, 3, EventColumn::kStart), start);  // it still shows the earlier state
     QCOMPARE(trace().event(window_->state().selectedEvent()).start, 13 * kPeriod);
+  }
+
+  void thePartOfTimeThatListsCoverIsSaidToChangeOnlyWhenItDoes() {
+    ui::SelectionState state;
+    QSignalSpy changed(&state, &ui::SelectionState::boundRangeChanged);
+    add_kernels(*trace_, 0, 10);
+    state.setTrace(trace_->builder.snapshot(), TraceChange::kOther);
+    state.setVisibleRange({100, 200});
+    QCOMPARE(changed.size(), 0);  // the binding is to the selected range
+    state.setSelectedRange(TimeRange{10, 20});
+    QCOMPARE(changed.size(), 1);
+    state.setTimeBinding(ui::TimeBinding::kVisibleRange);
+    QCOMPARE(changed.size(), 2);
+    state.setSelectedRange(std::nullopt);
+    QCOMPARE(changed.size(), 2);
+    state.setVisibleRange({100, 300});
+    QCOMPARE(changed.size(), 3);
+    add_kernels(*trace_, 10, 10);
+    state.setTrace(trace_->builder.snapshot(), TraceChange::kOther);  // all of another trace is visible
+    QCOMPARE(changed.size(), 3);
+    state.setVisibleRange({100, 300});  // which was visible of the trace before
+    QCOMPARE(changed.size(), 4);
   }
 
   void whatIsSelectedInTheOutlineStaysSelected() {
@@ -93,7 +115,7 @@ class TestGuiSelection : public QObject {
     const EventRef selected = window_->state().selectedEvent();
     QVERIFY(selected.valid() && !trace().provenance().outline_only);
     const Event event = trace().event(selected);
-    QVERIFY(event.start >= in_outline.start && event.start < in_outline.start + kLongPeriod + 1);  // the first of what it stood for
+    QVERIFY(event.start >= in_outline.start && event.start < in_outline.start + kLongPeriod + 1);  // the first event that it stood for
   }
 
   void focusNeitherSelectsNorMovesTheView() {
@@ -138,7 +160,7 @@ class TestGuiSelection : public QObject {
     }
   }
 
-  // While a menu is open, the recording goes on.
+  // The recording continues while a menu is open.
   void theMenuOfALineKeepsWhatItIsAbout() {
     add_kernels(*trace_, 0, 20);
     show(TraceChange::kOther);
@@ -163,7 +185,7 @@ class TestGuiSelection : public QObject {
     show(TraceChange::kOther);
     QVERIFY(settle(*window_));
     QTableView* table = events_table(*window_);
-    table->selectRow(kMany - 1);  // of the shortest duration, and so of the longest gap: somewhere in the list by gaps
+    table->selectRow(kMany - 1);  // with the shortest duration, and so the longest gap: somewhere in the middle of the list sorted by gaps
     table->scrollToBottom();
     window_->actions().longest_gaps->trigger();
     QVERIFY(settle(*window_));
@@ -206,7 +228,7 @@ class TestGuiSelection : public QObject {
     view.setFollowLive(timeline::FollowLive::kYes);
     add_kernels(*trace_, 200, 10);
     show(TraceChange::kSnapshot);
-    QCOMPARE(view.followLive(), timeline::FollowLive::kYes);  // growth is no jump
+    QCOMPARE(view.followLive(), timeline::FollowLive::kYes);  // growth does not count as a jump
   }
 
   void altWithTheWheelLeavesTheMenuBarAlone() {
@@ -228,7 +250,7 @@ class TestGuiSelection : public QObject {
     QVERIFY(!window_->menuBar()->activeAction());
   }
 
-  // They are of the file in which its user chose them. Another one may have no such rows, and its events are in the order that was there before.
+  // They belong to the file in which the user chose them. Another file may not have these rows, and its events have the previous order.
   void filtersOfRowsAndTheOrderOfGapsEndWithTheirFile() {
     add_kernels(*trace_, 0, 20);
     show(TraceChange::kOther);
@@ -253,13 +275,13 @@ class TestGuiSelection : public QObject {
     show(TraceChange::kOther);
     QVERIFY(window_->actions().row_filter->text().isEmpty());
     QCOMPARE(header->sortIndicatorSection(), start);
-    click_header(*events_table(*window_), EventColumn::kDuration);  // which its user chose
+    click_header(*events_table(*window_), EventColumn::kDuration);  // chosen by the user
     const int chosen = header->sortIndicatorSection();
     show(TraceChange::kOther);
     QCOMPARE(header->sortIndicatorSection(), chosen);
   }
 
-  // Past the row that is seen above it, and not past those that the filter leaves out.
+  // Past the visible row above it, not past rows that the filter hides.
   void aRowIsMovedPastTheRowsThatAreShown() {
     trace_->builder.add(trace_->on_gpu(TrackKind::kKernels),
                         {trace_->event(0, 3'000, "gemm long"), trace_->event(4'000, 6'000, "relu"), trace_->event(7'000, 8'000, "gemm short")});
@@ -321,7 +343,7 @@ class TestGuiSelection : public QObject {
   }
 
  private:
-  // What the recording has so far, as a session shows it.
+  // Shows the present state of the recording, as a session does.
   void show(TraceChange change) { window_->state().setTrace(trace_->builder.snapshot(), change); }
   [[nodiscard]] const Trace& trace() const { return *window_->state().trace(); }
   [[nodiscard]] LaneId lane() const {

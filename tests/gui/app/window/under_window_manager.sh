@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# under_window_manager.sh PROGRAM: runs a test on a display of its own, under a window manager. Exit code 77 (skipped) where there is none for it.
+# under_window_manager.sh PROGRAM: runs a test on a display of its own, under a window manager. Exit code 77 (skipped) if the tools for it are missing.
 set -euo pipefail
 program=$(realpath "$1")
 skip() { echo "Skipped: $1."; exit 77; }
@@ -16,7 +16,7 @@ export DISPLAY=:$number QT_QPA_PLATFORM=xcb HOME=$folder XDG_CONFIG_HOME=$folder
 unset WAYLAND_DISPLAY SESSION_MANAGER
 "$program" -functions >"$folder/functions" 2>&1 || { cat "$folder/functions"; skip "Qt can't draw on Xvfb here"; }
 
-# Without bindings of its own: all keys and buttons are the program's.
+# A window manager without key and mouse bindings, so that the program gets all keys and buttons.
 mkdir "$folder/openbox"
 echo '<openbox_config xmlns="http://openbox.org/3.4/rc"><focus><focusNew>yes</focusNew></focus><keyboard/><mouse/></openbox_config>' >"$folder/openbox/rc.xml"
 cat >"$folder/run" <<END
