@@ -1,4 +1,4 @@
-"""Reads streams of Arrow's C interface, by its specification, with ctypes alone."""
+"""Reads streams of Arrow's C interface according to its specification, with ctypes only."""
 
 import ctypes
 import struct
@@ -77,7 +77,7 @@ def _metadata(place):
 
 
 def read(stream):
-    """Columns, metadata and sizes of batches of a whole stream, which is released."""
+    """Columns, metadata and batch sizes of a whole stream. Releases the stream."""
     schema = Schema()
     assert stream.get_schema(stream, schema) == 0, stream.get_last_error(stream)
     assert schema.format == b"+s"

@@ -1,4 +1,4 @@
-"""Reads the Arrow streams that the tests meet, from the format's specification alone: https://arrow.apache.org/docs/format/Columnar.html, and
+"""Reads the Arrow streams of the tests, written only from the format's specification: https://arrow.apache.org/docs/format/Columnar.html, and
 https://flatbuffers.dev/internals for the messages' metadata.
 
 Integers of 64 bits, doubles, booleans, and texts in dictionaries that are replaced; no compression. Everything else is an error.
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Flat:
-    """A table of FlatBuffers: fields by their place in the schema."""
+    """A table of FlatBuffers, with fields by their number in the schema."""
 
     def __init__(self, data, at):
         self.data, self.at = data, at
@@ -62,7 +62,8 @@ _INT, _DOUBLE, _UTF8, _BOOL = 2, 3, 5, 6
 
 
 class ArrowStream:
-    """`columns`: values by name, None for nulls. `metadata`: the schema's keys and values. `batches`: rows of each. `end`: where the next stream begins."""
+    """`columns`: values by name, None for nulls. `metadata`: the schema's keys and values. `batches`: number of rows of each. `end`: where the next stream
+    starts."""
 
     def __init__(self, data, at=0):
         self.columns, self.batches, self._dictionaries = None, [], {}
@@ -84,15 +85,15 @@ class ArrowStream:
         self.end = at
 
     def _schema(self, header, _):
-        assert self.columns is None and header.number(0, "h") == 0  # one, and little-endian
+        assert self.columns is None and header.number(0, "h") == 0  # only one schema, and little-endian
         self.metadata = {entry.text(0): entry.text(1) for entry in header.tables(2)}
         self.fields = header.tables(1)
         self.columns = {field.text(0): [] for field in self.fields}
         for field in self.fields:
-            assert field.tables(5) == []  # it has no children, and says so
+            assert field.tables(5) == []  # an empty list of children is present
 
     def _dictionary(self, header, body):
-        assert not header.number(2, "B")  # no delta
+        assert not header.number(2, "B")  # not a delta
         batch = header.table(1)
         (count, nulls), = batch.structs(1, 2)
         validity, offsets, texts = (body[at:at + size] for at, size in batch.structs(2, 2))
@@ -145,7 +146,7 @@ class ArrowStream:
 
 
 def streams(data):
-    """Those that lie one behind the other, by the name of their table."""
+    """The streams that follow each other in the data, by the name of their table."""
     found, at = {}, 0
     while at < len(data):
         stream = ArrowStream(data, at)

@@ -1,4 +1,4 @@
-"""Reads the Parquet files that the tests meet, from the format's specification alone: https://github.com/apache/parquet-format.
+"""Reads the Parquet files of the tests, written only from the format's specification: https://github.com/apache/parquet-format.
 
 Flat columns; pages of version 1, compressed by zstd; plain, dictionary and delta encodings. Everything else is an error.
 """
@@ -59,7 +59,7 @@ class Thrift:
 
 
 def bits(data, width, count):
-    """Numbers of so many bits each, the lowest bit first."""
+    """Numbers of `width` bits each, lowest bit first."""
     if width == 0:
         return np.zeros(count, dtype=np.uint64)
     table = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")[:width * count].reshape(count, width)
@@ -67,7 +67,7 @@ def bits(data, width, count):
 
 
 def runs(data, width, count):
-    """RLE and bit packing in turn."""
+    """Runs in RLE or bit packing."""
     parts, known, at = [], 0, Thrift(data)
     while known < count:
         head = at.varint()

@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: where things are, and a writer of frames with any bytes in them."""
+"""Common parts of the Python package's tests: paths, and a writer of frames with arbitrary bytes."""
 
 import os
 import pathlib

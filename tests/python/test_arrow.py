@@ -1,4 +1,5 @@
-"""`lanescope export -t arrow` writes the tables of Parquet as streams: by a reader of Arrow written from its specification, and by pyarrow and polars."""
+"""`lanescope export -t arrow` writes the same tables as Parquet, as streams. Checked by a reader of Arrow written from its specification, and by pyarrow and
+polars."""
 
 import os
 import pathlib
@@ -29,11 +30,11 @@ class Rows(unittest.TestCase):
                 files, found = parquet(path, folder), streams(arrow(path))
                 self.assertEqual(sorted(found), sorted(files))
                 for name, stream in found.items():
-                    self.assertTrue(stream.columns == files[name].columns, name)  # a difference of a million rows has no end
+                    self.assertTrue(stream.columns == files[name].columns, name)  # a million different rows are too long to print
                     self.assertEqual(stream.metadata, files[name].metadata)
 
     def test_of_several_batches_are_all_there(self):
-        # Ranges of which each has a name of its own, so that each batch has other texts than the one before.
+        # Each range has a different name, so that each batch has other texts than the one before.
         count, chunks, expected = 50_000, [], []
         for number in range(3):
             first = 1 + number * count
@@ -97,7 +98,7 @@ class Requests(unittest.TestCase):
 
 
 class OtherReaders(unittest.TestCase):
-    """Whoever has them installed reads the same."""
+    """Other readers, if installed, read the same."""
 
     def setUp(self):
         self.data = {name: arrow(support.recording(name)) for name in ("torch_training_workers0", "gpu_metrics", "cpu_loader", "kernel_counters", "transpositions")}

@@ -1,4 +1,4 @@
-"""Programs that a recorder attaches to, which they know nothing of."""
+"""Programs that a recorder attaches to, without their knowledge."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ def await_recorder():
 
 class Attached(Recorded):
     def attach(self, text, *options):
-        """Runs a program, attaches to it when it is ready, and lets it go on and end."""
+        """Runs a program, attaches to it when it is ready, and lets it continue and end."""
         variables = {**os.environ, "PYTHONPATH": str(ROOT / "app" / "python"), "XDG_RUNTIME_DIR": str(self.folder)}
         with subprocess.Popen([sys.executable, "-B", "-c", START + text], cwd=self.folder, env=variables, text=True,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target, contextlib.ExitStack() as ends:

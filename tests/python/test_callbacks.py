@@ -1,4 +1,4 @@
-"""Callbacks of training loops, with the packages themselves where they are installed, and budgets of tests."""
+"""Callbacks of training loops, with the packages themselves if they are installed, and budgets of tests."""
 
 import importlib.util
 import os
@@ -22,7 +22,7 @@ def has(*modules):
 
 
 def swept_idle(path):
-    """By walking over starts and ends in their order, GPU by GPU."""
+    """The idle share, computed by walking over starts and ends in order, GPU by GPU."""
     with lanescope.open(path) as trace:
         rows = trace.kernels[["process", "device", "start", "duration"]].to_numpy()
     largest = 0.0
@@ -77,12 +77,12 @@ class Budgets(unittest.TestCase):
 
 
 class Trainings(unittest.TestCase):
-    """What a trainer calls, without one."""
+    """The calls of a trainer, without one."""
 
     def test_one_that_was_interrupted_is_followed_by_another_in_a_file_of_its_own(self):
         with tempfile.TemporaryDirectory() as folder:
             steps = callbacks._Steps(pathlib.Path(folder) / "run.trace", None, {key: value for key, value in QUIET.items() if key != "force"})
-            for count in (2, 3):  # of which the first training never ends
+            for count in (2, 3):  # the first training does not end
                 steps.begin(0)
                 for _ in range(count):
                     steps.step_begins()

@@ -1,4 +1,4 @@
-"""Files that a program used: sums of a recording that is made here use by use, and so known; and payloads of ranges as columns."""
+"""Files that a program used: sums of a recording that is made here use by use and therefore known, and payloads of ranges as columns."""
 
 import csv
 import io
@@ -38,14 +38,14 @@ def trace_of(chunks, pid=4242):
 
 
 def uses(scale=1):
-    """An epoch of 10 µs with a batch in it, on one thread; a second thread uses files under no range."""
+    """An epoch of 10 µs with a batch in it, on one thread; a second thread uses files outside of any range."""
     app = [(0, 10_000, "epoch", 0, 0, 0), (2000, 3000, "batch", 0, 0, 0)]
     one = [
         (100, 50, "/data/a", OPEN, 0, 0), (200, 10, "/data/a", READ, UNSIGNED, 1000 * scale), (2100, 20, "/data/a", READ, UNSIGNED, 24 * scale),
         (2200, 30, "/out, \"b\"</script>", WRITE, UNSIGNED, 500), (2200, 30, "/data/a", READ, UNSIGNED, 500), (2300, 7, "/out, \"b\"</script>", SYNC, 0, 0),
         (9000, 5, "/data/a", MAP, UNSIGNED, 4096), (12_000, 1, "/data/a", READ, UNSIGNED, 1),
     ]  # fmt: skip
-    other = [(2500, 11, "/data/a", READ, UNSIGNED, 3), (2600, 9, "/data/a", 99, UNSIGNED, 1 << 40)]  # 99 is nothing that is known
+    other = [(2500, 11, "/data/a", READ, UNSIGNED, 3), (2600, 9, "/data/a", 99, UNSIGNED, 1 << 40)]  # 99 is an unknown category
     names = ["/data/a", "/out, \"b\"</script>"]
     return [ranges(1, OTHER, app, 1, ["epoch", "batch"]), ranges(1, DOMAIN, one, 3, names), ranges(2, DOMAIN, other, 5, names)]
 
@@ -67,7 +67,7 @@ class Files(unittest.TestCase):
         self.assertEqual([a[name] for name in ("Total", "Operations", "Read", "Written", "Mapped", "Opens", "Reads", "Maps", "Processes")],
                          [2 * 127, 2 * 7, 100_001 * 1024 + 2 * 504, 0, 8192, 2, 10, 2, 2])  # fmt: skip
         self.assertEqual([b[name] for name in ("Total", "Operations", "Written", "Writes", "Syncs", "Mean write", "Mean read")], [74, 4, 1000, 2, 2, 500.0, None])
-        self.assertEqual(list(rows), ["/data/a", "/out, \"b\"</script>"])  # the most time first
+        self.assertEqual(list(rows), ["/data/a", "/out, \"b\"</script>"])  # most time first
 
     def test_uses_belong_to_the_innermost_range_of_their_thread(self):
         rows = {row["Range"]: row for row in self.tables["range_stats"]}
@@ -100,7 +100,7 @@ class Files(unittest.TestCase):
         self.assertIn("4000 calls of 16 bytes", advice["/small", 400_000])
         self.assertIn("2 processes read it, 105 MB each", advice["/set", 180_000])
         self.assertIn("18 syncs take 99 %", advice["/log", 36_000])
-        self.assertNotIn(("/small", 2000), advice)  # below a hundredth of all: opening it is no advice worth
+        self.assertNotIn(("/small", 2000), advice)  # below a hundredth of the total, so opening it is not worth advice
         self.assertEqual(len(advice), 3)
 
     def test_without_names_of_files_a_sentence_says_how_to_record_them(self):

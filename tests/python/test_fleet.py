@@ -1,4 +1,4 @@
-"""Fleets whose faults are planted: each is found first, with its size, and by every engine in the same bytes. Recordings of two real GPUs, too."""
+"""Fleets with inserted faults: each fault is found first, with its size, and every engine gives the same bytes. Also recordings of two real GPUs."""
 
 import collections
 import contextlib
@@ -51,7 +51,7 @@ class Parts(unittest.TestCase):
         generator = np.random.default_rng(3)
         values = generator.lognormal(12, 3, 5000).astype(np.int64)
         starts = generator.integers(0, 10**12, 5000)
-        whole = dataclasses.replace(Summary.of(values, starts, "x"), quartiles=None)  # which are exact of what was summed at once alone
+        whole = dataclasses.replace(Summary.of(values, starts, "x"), quartiles=None)  # quartiles are exact only for values that were summed at once
         order = random.Random(2)
         for _ in range(20):
             cuts = sorted(order.sample(range(1, 5000), 9))
@@ -77,7 +77,7 @@ class Parts(unittest.TestCase):
     def test_sums_of_groups_are_those_of_each_group_alone(self):
         generator = np.random.default_rng(11)
         for most, groups in ((60, 1), (1 << 40, 3), (9000, 40), (1 << 34, 400)):
-            # Values near each other in some groups, far apart in others, equal ones among them; keys below 0 do not count.
+            # Values close to each other in some groups and far apart in others, with equal ones among them; keys below 0 do not count.
             keys = generator.integers(-1, groups, 3000)
             values = np.where(keys % 2 == 0, generator.integers(0, most, 3000), generator.integers(0, 50, 3000) + 1000 * keys)
             starts = generator.integers(0, 900, 3000)
@@ -111,7 +111,7 @@ class Parts(unittest.TestCase):
 
 
 class RealRanks(unittest.TestCase):
-    """Two H200s; tests/data/README.md says what each rank did."""
+    """Recordings of two H200s; tests/data/README.md says what each rank did."""
 
     def test_the_rank_that_sleeps_15_ms_a_step_is_late_by_that(self):
         answer = Fleet([support.recording("ranks_late0"), support.recording("ranks_late1")], HERE).ask("straggler")
@@ -162,7 +162,7 @@ class RealRanks(unittest.TestCase):
             alignment = align(parts)
             on_axis = [alignment.times(part, part.ended) for part in sorted(parts, key=RankCollectives.order)]
             self.assertLess(np.abs((on_axis[0] - on_axis[1]) - (true[0] - true[1])).max(), 10_000)
-            # The ends themselves differ by 5 us on one clock: the rest is the alignment's.
+            # The ends themselves differ by 5 us on one clock; the rest is the error of the alignment.
             self.assertLess(np.abs(np.median(on_axis[0] - on_axis[1])), 5_000)
 
 
@@ -209,7 +209,7 @@ class PlantedFaults(unittest.TestCase):
                 parts += collectives_of(trace, str(path))
         alignment = align(parts)
         ends = np.stack([alignment.times(part, part.ended) for part in sorted(parts, key=RankCollectives.order)])
-        self.assertLess((ends.max(axis=0) - ends.min(axis=0)).max(), 5_000)  # they ended at one moment
+        self.assertLess((ends.max(axis=0) - ends.min(axis=0)).max(), 5_000)  # they ended at the same moment
 
     def test_a_slow_link_is_found(self):
         make_fleet.slow_link(self.folder, pairs=5, slow=2, factor=3)
@@ -267,7 +267,7 @@ class PlantedFaults(unittest.TestCase):
     def test_a_check_tells_slower_nights_from_noise(self):
         make_fleet.nights(self.folder, count=30, slower_from=17, factor=1.1)
         nights = [str(self.folder / f"night{number:02}.trace") for number in range(30)]
-        kept = Engine(kind="none", cache=str(self.folder / "cache"))  # each night is read once
+        kept = Engine(kind="none", cache=str(self.folder / "cache"))  # so that each night is read once
         slower = Fleet(nights[17:], kept).ask("check", against=nights[:17])
         first = slower.tables[0].records()[0]
         self.assertIn("nvjet", first["Name"])
@@ -290,7 +290,7 @@ class PlantedFaults(unittest.TestCase):
             answer = Fleet(new, HERE).ask("check", against=old)
             self.assertFalse(answer.failed, answer.sentences)
             self.assertEqual({row["Change (%)"] for row in answer.tables[0].records()}, changes)
-        # The slower one against all three: by 1.5 / ((1 + 1 + 1.5) / 3) - 1 = 28.6 %.
+        # The slowest against all three: slower by 1.5 / ((1 + 1 + 1.5) / 3) - 1 = 28.6 %.
         slower = Fleet(nights[2], HERE).ask("check", against=nights).tables[0].records()
         self.assertAlmostEqual(max(row["Change (%)"] for row in slower), 28.6, delta=3)
 
@@ -325,12 +325,12 @@ class PlantedFaults(unittest.TestCase):
         for workers in (1, 2, 4):
             with self.subTest(workers=workers):
                 self.assertEqual(Engine(kind="dask", dask=f"local:{workers}").run(question, reversed(paths)).to_bytes(question), expected)
-        # A scheduler that is there: by its address, and by its file.
+        # An existing scheduler, by its address and by its file.
         with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None, set_as_default=False) as client:
             client.write_scheduler_file(str(self.folder / "scheduler.json"))
             for where in (client.scheduler.address, str(self.folder / "scheduler.json")):
                 self.assertEqual(Engine(kind="dask", dask=where).run(question, paths).to_bytes(question), expected)
-            self.assertTrue(client.scheduler_info()["workers"])  # it is not ours to end
+            self.assertTrue(client.scheduler_info()["workers"])  # the engine must not end a cluster that it did not start
         for where in ("local:", "local:0", "local:x"):
             with self.assertRaises(TraceError):
                 Engine(kind="dask", dask=where).run(question, paths)
@@ -374,7 +374,7 @@ class SameRecordings(unittest.TestCase):
         field, zigzags = support.field, lambda *numbers: b"".join(map(support.zigzag, numbers))
 
         def of_gpu(device):
-            """Of a recording of one process that used two GPUs in turn: what one of them did."""
+            """What one GPU did in a recording of one process that used two GPUs in turn."""
             start = support.frame(1, field(1, 2) + field(2, 4), process=0)  # both clocks
             queue = field(6, 1) + field(7, (field(1, device) if device else b"") + field(2, device + 1) + field(3, 7))
             kernels = field(1, zigzags(10, 100)) + field(2, b"\x32\x32") + field(3, b"\x01\x01") + field(4, b"\x01\x01")
@@ -444,7 +444,7 @@ class CommandLine(unittest.TestCase):
                 self.assertIn("one is there already", said.getvalue())
                 self.assertTrue(written("sums1") and written("sums2") and written("one"))
 
-                # What fails leaves nothing behind, and takes nothing away.
+                # A failure leaves nothing behind and removes nothing.
                 with unittest.mock.patch.object(command.Engine, "run", side_effect=TraceError("no")), contextlib.redirect_stderr(io.StringIO()):
                     self.assertEqual(command.main([*asked, f"{folder}/none"]), 1)
                     self.assertEqual(command.main([*asked, f"{folder}/one", "-f"]), 1)

@@ -1,4 +1,5 @@
-"""Fleets of files that are damaged, cut, foreign or hostile: each is a row with its reason, and every recipe has an answer, the same by every engine."""
+"""Fleets with files that are damaged, cut, foreign or hostile: each is a row with its reason. Every recipe has an answer, which is the same with every
+engine."""
 
 import json
 import os
@@ -35,10 +36,10 @@ def question_of(name, folder):
 
 
 def mixed_fleet(folder):
-    """Files of every condition, and what of them can be read. The recordings are small, so that every recipe can be asked."""
+    """Files in every condition, and what can be read of them. The recordings are small, so that every recipe can be asked."""
     whole = support.recording("ranks_late0").read_bytes()
     other = support.recording("torch_graph").read_bytes()
-    third, fourth = (support.recording(name).read_bytes() for name in ("ranks_late1", "cuda_streams"))  # files of one recording would be one
+    third, fourth = (support.recording(name).read_bytes() for name in ("ranks_late1", "cuda_streams"))  # two files of one recording would count as one
     generator = random.Random(11)
     damaged = bytearray(other)
     for _ in range(40):
@@ -66,7 +67,7 @@ def mixed_fleet(folder):
 
 
 def strange_ranks():
-    """NVTX ranges of NCCL whose payloads are no payloads, or say what cannot be."""
+    """NVTX ranges of NCCL with invalid payloads, or with impossible values in them."""
     payloads = [
         '{"NCCL communicator ID": [[[]]], "Message size [bytes]": "many"}', '{"NCCL communicator ID": "\\ud800<script>", "Message size [bytes]": -5}',
         '{"NCCL communicator ID": 1, "Message size [bytes]": 1' + "0" * 400 + "}", '{"NCCL communicator ID": null}', "[" * 5000, "{", "7",
@@ -124,7 +125,7 @@ class Mixed(unittest.TestCase):
                 self.assertEqual(ranks[row["File"]]["PID"], row["PID"])
 
     def test_every_recipe_gives_the_same_bytes_in_any_order_and_grouping(self):
-        """merge is associative and commutative: parts are joined pair by pair, as chance has it."""
+        """merge is associative and commutative: parts are merged in random pairs."""
         generator = random.Random(5)
         for name in NAMES:
             question = question_of(name, self.folder)
@@ -145,7 +146,7 @@ class Mixed(unittest.TestCase):
                 for engine in (Engine(kind="pool", workers=2, cache=cache), Engine(kind="none", cache=cache)):
                     with self.subTest(recipe=name, engine=engine.kind):
                         self.assertEqual(engine.run(question, reversed(self.fleet.paths)).to_bytes(question), self.outcomes[name].to_bytes(question))
-            # What is kept is checked: other bytes there are as none.
+            # Kept files are checked: a file with other bytes counts as missing.
             for kept in pathlib.Path(cache).iterdir():
                 kept.write_bytes(kept.read_bytes()[:-3])
             question = question_of("straggler", self.folder)
@@ -278,8 +279,8 @@ class Nights(unittest.TestCase):
 
 @unittest.skipIf(make_fleet is None or shutil.which("protoc") is None, "needs protoc and Python's protobuf")
 class StrangeTimes(unittest.TestCase):
-    """All times far before the recording's 0, far behind it, or 0: a clock that was wrong. Each question has an answer without a number that is none;
-    events whose times no recording can have are left out, and counted."""
+    """All times far before the recording's 0, far after it, or 0, as from a wrong clock. Each question has an answer without NaN;
+    events with times that no recording can have are left out and counted."""
 
     def test_maps_and_sums_have_answers(self):
         recording = make_fleet.Recording(support.recording("ranks_late0"))
@@ -293,7 +294,7 @@ class StrangeTimes(unittest.TestCase):
                     if kind == make_fleet.proto.FRAME_EVENTS:
                         payload = self.moved(payload, shift, recording.epoch)
                     data += make_fleet.frame(kind, process, source, count, payload)
-                (pathlib.Path(folder) / name).mkdir()  # of one folder, one would be read
+                (pathlib.Path(folder) / name).mkdir()  # of several files in one folder, only one would be read
                 (pathlib.Path(folder) / name / "rank.trace").write_bytes(data)
             for name in ("cuda_gpu_time_util_map", "nccl_gpu_time_util_map", "cuda_gpu_kern_sum", "gpu_gaps", "straggler"):
                 for files in (*sorted(pathlib.Path(folder).iterdir()), folder):

@@ -1,4 +1,5 @@
-"""Where answers and partial results go: nothing is overwritten unasked or left in part, what can't be written is one sentence, and is said before the work."""
+"""Where answers and partial results go: nothing is overwritten unasked or left incomplete. An output that can't be written is one sentence, before the work
+starts."""
 
 import contextlib
 import io
@@ -167,7 +168,7 @@ class Ranks(unittest.TestCase):
     def test_a_rank_that_is_there_twice_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, source in (("a", "ranks_late0"), ("b", "ranks_late0"), ("c", "ranks_late1")):
-                os.mkdir(f"{folder}/{name}")  # of one folder, one would be read
+                os.mkdir(f"{folder}/{name}")  # of several files in one folder, only one would be read
                 shutil.copy(support.recording(source), f"{folder}/{name}/rank.trace")
             said = " ".join(Fleet(folder, HERE).ask("desync").sentences)
         self.assertIn("Rank 0 of communicator", said)
@@ -195,7 +196,7 @@ class Ranks(unittest.TestCase):
 
 class Parts(unittest.TestCase):
     def test_what_comes_is_merged_with_as_much(self):
-        """Whatever the number of files and parts, all are there once; and no part is merged more often than numbers double."""
+        """For any number n of files, each is there once, and all merges together take O(n log n)."""
         merges = []
 
         class Question:
@@ -239,7 +240,7 @@ except KeyboardInterrupt:
 
 
 def four_recordings(folder: pathlib.Path) -> "list[str]":
-    """Each in a folder of its own: of one recording that is there twice in one folder, one is read."""
+    """Each in a folder of its own, because of one recording that is twice in a folder only one is read."""
     for number in range(4):
         (folder / str(number)).mkdir()
     return [shutil.copy(RANK, folder / str(number) / "rank.trace") for number in range(4)]
@@ -254,7 +255,7 @@ class Interrupts(unittest.TestCase):
             while len(list(folder.glob("*/*.begun"))) < 2:
                 self.assertIsNone(started.poll())
                 time.sleep(0.01)
-            for _ in range(2):  # as a terminal does: to the program and its workers
+            for _ in range(2):  # as a terminal does: to the program and to its workers
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(started.pid, signal.SIGINT)
             self.assertEqual(started.wait(timeout=600), 130)
@@ -262,7 +263,7 @@ class Interrupts(unittest.TestCase):
                 os.killpg(started.pid, 0)
 
     def test_one_in_the_midst_of_the_executor_ends_all_processes(self):
-        # Where it takes the locks of what it waits for, one after the other.
+        # At the moment when it takes the locks of what it waits for, one after the other.
         midst = """
 import concurrent.futures._base as base, signal
 enter = base._AcquireFutures.__enter__

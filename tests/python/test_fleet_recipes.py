@@ -1,4 +1,4 @@
-"""Recipes with the names of Nsight Systems', and those of rules: held to `lanescope stats` and `analyze`, and to brute force."""
+"""Recipes with Nsight Systems' names, and recipes about rules, compared with `lanescope stats` and `analyze`, and with brute force."""
 
 import argparse
 import contextlib
@@ -37,7 +37,7 @@ def stats(report, *arguments):
 
 
 def run(*arguments):
-    """Exit code, and what is printed, of `lanescope fleet`."""
+    """The exit code and output of `lanescope fleet`."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -48,7 +48,7 @@ def run(*arguments):
 
 
 def bare(name):
-    """CUDA's functions are shown without their version by stats."""
+    """stats shows the functions of CUDA without their version."""
     return name.rsplit("_v", 1)[0] if name.startswith("cu") and name.rsplit("_v", 1)[-1].isdigit() else name
 
 
@@ -116,7 +116,7 @@ class Projections(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    """Filters mean what they mean for `lanescope stats`."""
+    """Filters have the same meaning as in `lanescope stats`."""
 
     def test_a_time_and_a_range_choose_what_they_choose_for_stats(self):
         for recording, options in (
@@ -264,7 +264,7 @@ class OverTime(unittest.TestCase):
     def test_shares_are_what_kernels_cover(self):
         with Trace(RANKS[0]) as trace:
             data = trace.kernels[["start", "duration", "name"]].to_numpy()
-            span = trace.last_end()  # from the recording's beginning to its last event
+            span = trace.last_end()  # from the recording's start to its last event
         start, end = data["start"], data["start"] + data["duration"]
         nccl = np.array([name.startswith("nccl") for name in data["name"]])
         share = lambda chosen: 100 * int((lambda edges: (edges[1] - edges[0]).sum())(union(start[chosen], end[chosen]))) / span
@@ -277,7 +277,8 @@ class OverTime(unittest.TestCase):
             self.assertAlmostEqual(summed_up["Kernel (%)"], 100 * trace.kernels["duration"].sum() / trace.last_end(), places=4)
 
     def test_a_map_has_the_bins_and_shares_of_nsight_systems(self):
-        # `nsys recipe` 2025.3.1 of these recordings with --bins 30 --disable-alignment: shares in %, rounded to 0.1, by bin; 0 in the others of 0 to 17, to 17 and to 29.
+        # Output of `nsys recipe` 2025.3.1 for these recordings with --bins 30 --disable-alignment: shares in %, rounded to 0.1, by bin. The recordings have
+        # the bins 0 to 17, 0 to 17 and 0 to 29; bins that are not listed are 0.
         paths = [RANKS[0], RANKS[1], support.recording("torch_training_workers0")]
         busy = {0: {14: 41.1, 15: 70.2}, 1: {14: 6.7, 15: 12.4}, None: {28: 3.1, 29: 4.8}}
         apart = {0: {14: (33.6, 7.4), 15: (59.1, 11.1)}, 1: {14: (0.2, 6.5), 15: (0.3, 12.1)}}
@@ -294,7 +295,7 @@ class OverTime(unittest.TestCase):
         row = Fleet(path, HERE).ask("cuda_gpu_time_util_map", bins=1, filter_nvtx="step 7").tables[0].records()[0]
         with Trace(path) as trace:
             chosen = Fleet(path, HERE).ask("cuda_gpu_kern_sum", filter_nvtx="step 7").tables[0].records()
-            self.assertGreater(row["Kernel (%)"], 100 * sum(each["Total"] for each in chosen) / trace.last_end())  # as kernels of one stream do not overlap
+            self.assertGreater(row["Kernel (%)"], 100 * sum(each["Total"] for each in chosen) / trace.last_end())  # kernels of one stream do not overlap
 
     def test_overlap_is_that_of_each_pair(self):
         answer = Fleet(RANKS[2], HERE).ask("nccl_gpu_overlap_trace")
@@ -343,7 +344,7 @@ def disk_line(name, read, written):
 
 
 class Machines(unittest.TestCase):
-    """Counters of machines that are made up: what went over their networks and to their disks is known."""
+    """Counters of made-up machines, whose traffic over networks and to disks is known."""
 
     @classmethod
     def setUpClass(cls):
@@ -382,7 +383,7 @@ class Machines(unittest.TestCase):
             self.assertAlmostEqual(of_device[file, "eth0", "sent"], 2_000_000, delta=1000)
             self.assertAlmostEqual(of_device[file, "eth0", "packets dropped"], 40, delta=0.1)
             self.assertEqual(of_device[file, "eth1", "received"], 0)
-        # Both have one host and one device, which counts once.
+        # Both have the same host and device, which counts once.
         self.assertEqual({row["Devices"] for row in answer.tables[1].records()}, {3})
         total = {row["Metric"]: row["Total"] for row in answer.tables[1].records()}
         self.assertTrue(min(abs(total["received"] - expected) for expected in (8e6, 16e6)) < 1000, total)
@@ -417,7 +418,7 @@ class Machines(unittest.TestCase):
         def link(file, gpu, moved, begin, end, host="host"):
             return [file, host, gpu, "NVLink received", moved * 1e9 / (end - begin), moved, 2.0 * moved, end - begin, begin, end]
 
-        # a and b at the same time, a the longer; c later, a run of its own; d on another host, whose GPU is another one.
+        # a and b are at the same time, and a is longer; c is later, in a run of its own; d is on another host, so its GPU is another one.
         rows = [link("a", "gpu", 100.0, 0, 1000), link("b", "gpu", 90.0, 100, 900), link("c", "gpu", 7.0, 1000, 1500), link("a", "other", 20.0, 0, 1000), link("d", "gpu2", 3.0, 0, 1000, "host2")]
         parser = argparse.ArgumentParser()
         NvlinkSum.add_arguments(parser)
@@ -456,7 +457,7 @@ class Rules(unittest.TestCase):
         self.assertIn("cutlass_80_simt_sgemm_128x256_8x4_nt_align1", best["Name"])
         with tempfile.TemporaryDirectory() as folder:
             support.lanescope("analyze", "-q", "-f", "json", "-r", "fp32_products", "-o", f"{folder}/x", paths[0])
-            said: "dict[str, int]" = {}  # in the loop and once
+            said: "dict[str, int]" = {}  # in the loop, and once
             for row in json.loads((pathlib.Path(folder) / "x_fp32_products.json").read_text()):
                 said[row["Kernel"]] = said.get(row["Kernel"], 0) + row["Winnable at Most (ns)"]
         self.assertEqual(best["Winnable at most"], said[best["Name"]])  # the other recording has none
@@ -503,7 +504,7 @@ class Rules(unittest.TestCase):
         self.assertIn("/nonexistent can't be run", fleet.outcome.files[0].reason)
 
 
-# A package of a user, as pip leaves it: a module, and what tells of it.
+# A user's package as pip installs it: a module, and its metadata.
 USERS_RECIPE = '''
 from lanescope.fleet import Answer, Recipe, ResultTable
 
@@ -526,7 +527,7 @@ class LongestKernel(Recipe):
 
 
 class UsersRecipes(unittest.TestCase):
-    """What a package names under the entry point lanescope.recipes is asked as any other recipe is."""
+    """A recipe that a package names under the entry point lanescope.recipes can be asked like any other."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -573,7 +574,7 @@ class UsersRecipes(unittest.TestCase):
         self.assertEqual(len(lines), 3, done.stderr)
         self.assertIn("broken_recipes:Broken", "".join(lines))
         self.assertNotIn("\x1b", done.stderr)
-        # The name of a recipe that is there stays what it is.
+        # The name of an existing recipe is not taken over.
         self.assertIn("instances", self.fleet("cuda_gpu_kern_sum", "--input", RANKS[0]).stdout)
 
 

@@ -1,4 +1,4 @@
-"""liblanescope.so by ctypes: its tables are those that the program writes, its reports those that it prints."""
+"""liblanescope.so by ctypes: its tables equal those that the program writes, and its reports those that the program prints."""
 
 import ctypes
 import json
@@ -44,7 +44,7 @@ def load():
 
 
 LIBRARY = load() if FILE.exists() else None
-RECORDINGS = [path for path in support.RECORDINGS if path.stat().st_size < 200_000]  # of each kind; larger ones take minutes to read so
+RECORDINGS = [path for path in support.RECORDINGS if path.stat().st_size < 200_000]  # these include each kind; larger ones take minutes to read this way
 
 
 def names(function):
@@ -55,7 +55,7 @@ def names(function):
 
 
 def taken(text):
-    """Text of the library's, given back to it."""
+    """A text from the library, which is then given back to it."""
     try:
         return ctypes.string_at(text).decode()
     finally:
@@ -63,7 +63,7 @@ def taken(text):
 
 
 def answered(function, *arguments):
-    """What a function returns, or the sentence that it fails with."""
+    """The result of a function, or the sentence with which it fails."""
     error = ctypes.c_void_p()
     value = function(*arguments, ctypes.byref(error))
     return (value, None) if value else (None, taken(error.value))
@@ -114,7 +114,7 @@ class Tables(unittest.TestCase):
         array = arrow_c.Array()
         self.assertEqual(several[2].get_next(several[2], array), 0)
         several[2].release(several[2])
-        self.assertGreater(array.length, 0)  # which outlives its stream
+        self.assertGreater(array.length, 0)  # the array outlives its stream
         array.release(array)
 
     def test_of_one_trace_are_read_on_several_threads(self):
@@ -208,7 +208,7 @@ class Failures(unittest.TestCase):
                 value, sentence = answered(function, *arguments)
                 self.assertIsNone(value)
                 self.assertIn(said, sentence)
-        self.assertFalse(LIBRARY.lanescope_open(b"/no/such/file.trace", None))  # nobody wants the sentence
+        self.assertFalse(LIBRARY.lanescope_open(b"/no/such/file.trace", None))  # no error text is asked for
         LIBRARY.lanescope_free(None)
         LIBRARY.lanescope_close(None)
         LIBRARY.lanescope_close(trace)

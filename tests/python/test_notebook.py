@@ -32,13 +32,13 @@ class Magics(unittest.TestCase):
         os.chdir(folder.name)
 
     def run_cell(self, text):
-        """What a cell prints, and the HTML that it shows."""
+        """The printed output of a cell, and the HTML that it shows."""
         with capture_output() as said:
             self.shell.run_cell(text)
         return said.stdout + said.stderr, [output.data["text/html"] for output in said.outputs if "text/html" in output.data]
 
     def check_page(self, page):
-        """Whole, and nothing in it from elsewhere."""
+        """The page must be complete and must load nothing from elsewhere."""
         self.assertNotIn("<script", page)
         self.assertNotRegex(page, r"(src|href)=")
         root = xml.fromstring(page)

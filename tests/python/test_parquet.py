@@ -1,4 +1,5 @@
-"""`lanescope export -t parquet` writes what the package reads: the same rows, by a reader of Parquet written from its specification, and by others."""
+"""`lanescope export -t parquet` writes the same rows as the package reads. Checked by a reader of Parquet written from its specification, and by other
+readers."""
 
 import collections
 import contextlib
@@ -28,7 +29,7 @@ def rows_of(columns, names):
 
 
 def further_columns():
-    """Those that docs/tables.md says Parquet has beyond the package's, by table."""
+    """The columns, by table, that docs/tables.md lists for Parquet beyond the package's."""
     page = (support.ROOT / "docs/tables.md").read_text().split("## Parquet\n")[1]
     found = collections.defaultdict(list)
     for tables, column in re.findall(r"^\| ([a-z_, ]+) \| `(\w+)` \|", page, re.MULTILINE):
@@ -74,7 +75,7 @@ class Rows(unittest.TestCase):
 
 class LongTables(unittest.TestCase):
     def test_of_several_row_groups_keep_extreme_values(self):
-        # Rows beyond a row group's 2^18; durations few and many, small and of 60 bits; names that come in runs and names that alternate.
+        # More rows than a row group's 2^18; few and many different durations, small ones and ones of 60 bits; names in runs and alternating names.
         random = np.random.default_rng(7)
         chunks, expected = [], []
         for number in range(6):
@@ -96,14 +97,14 @@ class LongTables(unittest.TestCase):
 
 class Size(unittest.TestCase):
     def test_a_kernel_takes_5_bytes_with_its_launch(self):
-        # 40,000 launches whose times are noise. Versions of zstd differ by less than a hundredth.
+        # 40,000 launches with random times. Versions of zstd differ by less than a hundredth.
         with tempfile.TemporaryDirectory() as folder:
             file = export(support.recording("cause_tiny_kernels"), folder, "--tables", "kernels") / "kernels.parquet"
             self.assertLess(file.stat().st_size / ParquetFile(file).row_groups[0][3], 5.05)
 
 
     def test_times_of_few_kernels_are_differences(self):
-        # 10,001 launches: each has its own time, which takes 8 bytes in a dictionary.
+        # 10,001 launches with different times: in a dictionary each takes 8 bytes.
         with tempfile.TemporaryDirectory() as folder:
             file = export(support.recording("cause_sync_each_launch"), folder, "--tables", "kernels") / "kernels.parquet"
             self.assertLess(file.stat().st_size / ParquetFile(file).row_groups[0][3], 6.1)
@@ -129,7 +130,7 @@ class FurtherColumns(unittest.TestCase):
                 self.assertEqual(launch, [None] * 4)
                 continue
             found += 1
-            self.assertEqual(tuple(launch), min(candidates, key=lambda call: (call[0], -call[1])))  # the outermost, where calls nest
+            self.assertEqual(tuple(launch), min(candidates, key=lambda call: (call[0], -call[1])))  # the outermost call, if calls nest
         self.assertGreater(found, 100)
 
     def test_a_parent_is_the_innermost_range_around_it(self):
@@ -207,8 +208,8 @@ class TablesOfSqlite(unittest.TestCase):
                         titles = [column[0] for column in rows.description]
                         columns = ParquetFile(path / f"{table}.parquet").columns
                         self.assertEqual(list(columns), titles, table)
-                        same = [list(row) for row in zip(*columns.values())] == [list(row) for row in rows]  # a difference of a million rows has no end
-                        self.assertTrue(same or table == "META_DATA_EXPORT", table)  # which has the time of the export
+                        same = [list(row) for row in zip(*columns.values())] == [list(row) for row in rows]  # a million different rows are too long to print
+                        self.assertTrue(same or table == "META_DATA_EXPORT", table)  # it contains the time of the export
 
     def test_some_of_the_tables_and_no_other_folder(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -234,7 +235,7 @@ class TablesOfSqlite(unittest.TestCase):
 
 
 class OtherReaders(unittest.TestCase):
-    """Whoever has them installed reads the same."""
+    """Other readers, if installed, read the same."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""Parts of recordings that were saved: each way out counts the same events of them, whatever lies in front."""
+"""Saved parts of recordings: every output counts the same events, whatever precedes the part."""
 
 import collections
 import contextlib
@@ -22,7 +22,7 @@ VERSION = re.compile(r"_v\d{4}$")  # of a CUDA function; reports leave it out
 
 
 class Sums:
-    """How many events of each name, and how long they took together."""
+    """For each name, the number of events and their total duration."""
 
     def __init__(self, rows=()):
         self.by_name = collections.defaultdict(lambda: [0, 0])
@@ -43,7 +43,7 @@ def sums_of_columns(columns, counts):
 
 
 def overlapping(table, window):
-    """The oracle: rows of the whole recording that overlap the time, or begin in it."""
+    """The oracle: rows of the whole recording that overlap the time, or start in it."""
     columns = table[["name", "start", "duration"]].to_numpy()
     begin, end = window
     return sums_of_columns(columns, [s < end and (s >= begin or s + d > begin) for s, d in zip(columns["start"].tolist(), columns["duration"].tolist())])
@@ -72,7 +72,7 @@ def sums_of_chrome(path, categories):
     return Sums((event["name"], round(event["dur"] * 1000)) for event in events if event["ts"] < end and (event["ts"] >= begin or event["ts"] + event["dur"] > begin))
 
 
-# A table, its reports by the program and by a fleet; where its events are in SQLite, Chrome's JSON, and what they are called in JSON and CSV.
+# A table, its report by the program and by a fleet; the table of its events in SQLite, their categories in Chrome's JSON, and their title in JSON and CSV.
 KINDS = (
     ("api_calls", "cuda_api_sum", "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", ("cuda_runtime", "cuda_driver"), "CUDA API"),
     ("kernels", "cuda_gpu_kern_sum", "CUPTI_ACTIVITY_KIND_KERNEL", "demangledName", ("kernel",), "Kernel"),
@@ -96,7 +96,7 @@ class Counts(unittest.TestCase):
         return path
 
     def ways(self, recording, table, report, sqlite_table, sqlite_name, chrome_categories, title):
-        """What each way out says of one kind of events."""
+        """The sums of one kind of events by each output."""
         with lanescope.open(recording) as trace:
             columns = trace.tables[table][["name", "duration", "in_part"]].to_numpy()
             yield "the reader's column", sums_of_columns(columns, columns["in_part"])
@@ -129,7 +129,7 @@ class Counts(unittest.TestCase):
         with lanescope.open(RECORDING) as whole:
             kernels = whole.kernels.to_numpy()
             begin, end = int(kernels["start"][0]), int((kernels["start"] + kernels["duration"]).max())
-            # Borders within kernels: these reach into the part, and what launched them lies in front.
+            # The borders are within kernels: these reach into the part, and the calls that launched them are before it.
             middle = int(kernels["start"][len(kernels["start"]) // 2] + kernels["duration"][len(kernels["start"]) // 2] // 2)
             part = (middle, middle + (end - begin) // 8)
             inner = (middle + (end - begin) // 64, middle + (end - begin) // 16)

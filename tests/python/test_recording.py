@@ -1,4 +1,4 @@
-"""Recordings that a program makes of itself. Each program runs in a folder of its own; what it did is known from its text."""
+"""Recordings that a program makes of itself. Each program runs in a folder of its own; its behaviour is known from its text."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ class Recorded(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def run_program(self, text, code=0, environment=(), interpreter=(sys.executable,), timeout=600):
-        """Runs Python text with the package imported; returns what it printed, and its errors."""
+        """Runs Python text with the package imported. Returns its output and its errors."""
         text = "import os, sys, time, threading, warnings, lanescope\nfrom lanescope import annotate\nQUIET = {'sample': 'none', 'cpuctxsw': 'none'}\n" + textwrap.dedent(text)
         variables = {**os.environ, "PYTHONPATH": str(ROOT / "app" / "python"), "XDG_RUNTIME_DIR": str(self.folder), **dict(environment)}
         done = subprocess.run([*interpreter, "-B", "-c", text], cwd=self.folder, env=variables, capture_output=True, text=True, timeout=timeout)
@@ -35,7 +35,7 @@ class Recorded(unittest.TestCase):
         return done.stdout, done.stderr
 
     def await_end(self, process):
-        """Of a process that is nobody's child any more, and perhaps nobody's to reap."""
+        """Waits for the end of a process that is no longer our child and that perhaps nobody reaps."""
         deadline = time.monotonic() + 60
         while True:
             try:
@@ -47,7 +47,7 @@ class Recorded(unittest.TestCase):
             time.sleep(0.01)
 
     def ranges(self, name="x.trace", process=None):
-        """Names of the ranges of a file, in their order."""
+        """The names of the ranges of a file, in order."""
         with lanescope.open(self.folder / name) as trace:
             self.assertFalse(trace.lost, trace.lost)
             rows = trace.nvtx_ranges.to_numpy()
@@ -195,13 +195,13 @@ class Blocks(Recorded):
             recording = lanescope.start("x.trace", trace="nvtx", **QUIET)
             with annotate("before"): pass
             print(recording._recorder.pid, flush=True)
-            wait = "import lanescope, time\\nwhile not lanescope.open('x.trace').lost.failed: time.sleep(0.01)"
+            wait = "import lanescope, time\\nwhile not lanescope.open('x.trace').lost.unfollowed: time.sleep(0.01)"
             os.execv(sys.executable, [sys.executable, "-c", wait])
         """)
         self.await_end(int(recorder))
         with lanescope.open(self.folder / "x.trace") as trace:
             self.assertEqual([*trace.nvtx_ranges.to_numpy()["name"]], ["before"])
-            self.assertEqual(trace.lost, type(trace.lost)(failed=1))
+            self.assertEqual(trace.lost, type(trace.lost)(unfollowed=True))
 
     def test_a_name_of_bytes_is_a_name(self):
         self.run_program("""
@@ -258,7 +258,7 @@ class Blocks(Recorded):
         with lanescope.open(self.folder / "x.trace") as trace:
             rows = trace.os_runtime.to_numpy()
         sleeps = [duration for name, duration in zip(rows["name"], rows["duration"]) if "sleep" in name or "select" in name]
-        # The clock of events is set to the system's, which may be steered by 500 ppm meanwhile.
+        # The clock of events is adjusted to the system's, which may meanwhile be steered by 500 ppm.
         self.assertEqual(len([duration for duration in sleeps if duration >= 20_000_000 * 0.999]), 5, sleeps)
 
     def test_a_recording_that_ends_by_itself(self):
@@ -303,12 +303,12 @@ class Blocks(Recorded):
                 with recording.open() as trace: print(len(trace.kernels))
         """, environment={"LANESCOPE_CUPTI_LIBRARY": str(cupti), "MOCK_CUPTI_IS_SLOW": "1"})
         counts = output.split()
-        self.assertGreaterEqual(int(counts[0]), 100)  # and those that the library leaves unfinished
+        self.assertGreaterEqual(int(counts[0]), 100)  # including those that the library leaves unfinished
         self.assertEqual(counts, counts[:1] * 6)
 
     def test_nothing_is_said_of_a_recording_in_which_nothing_is_missing(self):
         said = re.search(r'kNamingMessage = "(.*)";', (ROOT / "collector/include/collector/session/recording.h").read_text()).group(1)
-        slow = self.folder / "slow"  # says what the recorder does where names take longer than two seconds
+        slow = self.folder / "slow"  # prints what the recorder prints if names take longer than two seconds
         slow.write_text(f"#!/bin/sh\necho 'lanescope: {said}' >&2\nexec {shlex.quote(program())} \"$@\"\n")
         slow.chmod(0o755)
         _, errors = self.run_program("""

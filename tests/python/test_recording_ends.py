@@ -1,4 +1,4 @@
-"""Recordings that a program ends after it has changed itself or its recorder: it is never waited for without limit."""
+"""Recordings that a program ends after it has changed itself or its recorder. The wait for the end must always be limited."""
 
 import os
 import signal
@@ -184,12 +184,12 @@ class Ends(Recorded):
         child = subprocess.Popen(["sleep", "60"])
         process = _process.Process(child.pid)
         self.assertFalse(process.is_gone())
-        process._begin = "1"  # it began with the machine
+        process._begin = "1"  # as if it had begun with the machine
         self.assertTrue(process.is_gone())
         child.kill()
         child.wait()
         self.assertTrue(_process.Process(child.pid).is_gone())
-        with mock.patch.object(_process.os, "kill", side_effect=PermissionError):  # and /proc hides it
+        with mock.patch.object(_process.os, "kill", side_effect=PermissionError):  # while /proc hides it, too
             self.assertEqual(_process.Process(child.pid).state(), "?")
 
 
@@ -200,7 +200,7 @@ class Descriptors(unittest.TestCase):
             os.dup2(other.fileno(), reads.number)
         self.assertFalse(reads.is_open())
         reads.close()
-        os.fstat(reads.number)  # not closed: it is not ours
+        os.fstat(reads.number)  # it is not closed, because it is not ours
         os.close(reads.number)
         with writes:
             self.assertTrue(writes.is_open())

@@ -1,4 +1,4 @@
-"""The package's field numbers are those of trace.proto and kernel_metrics.proto, as protoc reads them."""
+"""The package's field numbers must equal those of trace.proto and kernel_metrics.proto, as protoc reads them."""
 
 import pathlib
 import shutil
@@ -49,7 +49,7 @@ class Schema(unittest.TestCase):
     def test_words_of_enumerations_are_those_of_the_schema(self):
         for name, words in _schema.ENUMERATIONS.items():
             if name not in self.enumerations:
-                continue  # CUPTI's, or made of a field of the schema
+                continue  # an enumeration of CUPTI, or made from a field of the schema
             said = self.enumerations[name]
             for number, word in enumerate(words):
                 with self.subTest(enumeration=name, number=number):
@@ -58,6 +58,7 @@ class Schema(unittest.TestCase):
     def test_types_of_frames_are_those_of_the_schema(self):
         said = {name[len("FRAME_"):].lower(): number for kind in ("FrameType", "KernelFrame") for number, name in self.enumerations[kind].items()}
         self.assertEqual(_schema.FRAME_TYPES, {name: said[name] for name in _schema.FRAME_TYPES})
+        self.assertEqual(_schema.LARGEST_FRAME_TYPE, max(said.values()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""docs/tables.md lists the tables that the package has, and docs/python.md's examples run."""
+"""docs/tables.md must list the package's tables, and the examples of docs/python.md must run."""
 
 import contextlib
 import io

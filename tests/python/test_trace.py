@@ -1,4 +1,4 @@
-"""Recordings read by the package hold what `lanescope export` says of them; damaged and hostile files end in an answer."""
+"""Recordings read by the package must equal the output of `lanescope export`. Damaged and hostile files must end in an answer."""
 
 import collections
 import json
@@ -19,14 +19,14 @@ from lanescope._frames import FrameFile
 from lanescope._tables import SCHEMAS
 import numpy as np
 
-# Kinds of the export, and the tables that they are of.
+# Kinds of the export, and their tables.
 KINDS = {
     "Kernel": "kernels", "Copy": "copies", "Set": "sets", "CUDA API": "api_calls", "Synchronization": "synchronizations", "Graph launch": "graph_launches",
     "NVTX range": "nvtx_ranges", "NVTX mark": "nvtx_marks", "OS runtime": "os_runtime", "Overhead": "overheads", "Compilation": "compilations",
     "Page fault": "page_faults", "Thread state": "thread_states", "CPU sample": "samples", "Backtrace": "samples", "Memory usage": "memory_usage",
     "CUDA event": "cuda_events",
 }
-# Columns of tables, and what the export calls them.
+# Columns of tables, and their names in the export.
 COLUMNS = {"start": "start_ns", "duration": "duration_ns", "name": "name", "pid": "pid", "thread": "tid", "stream": "stream", "correlation": "correlation",
            "bytes": "bytes", "registers_per_thread": "registers_per_thread", "stack": "stack"}
 
@@ -46,9 +46,9 @@ class Recordings(unittest.TestCase):
             with lanescope.open(path) as trace:
                 for name, table in trace.tables.items():
                     if name not in SCHEMAS:
-                        continue  # the export has events alone
+                        continue  # the export has only events
                     with self.subTest(recording=path.name, table=name):
-                        # Names of what has none of its own (copies, marks of memory) are words of the export.
+                        # Events without a name of their own (copies, memory marks) have words of the export as names.
                         columns = [c for c in table.columns if c in COLUMNS and not (c == "duration" and name == "samples")]
                         if name in ("overheads", "compilations", "nvtx_ranges", "nvtx_marks"):
                             columns = [c for c in columns if c != "thread" and c != "correlation"]
@@ -111,6 +111,22 @@ class Recordings(unittest.TestCase):
                 durations = kernels["duration"][kernels["name"] == row["Name"]]
                 self.assertEqual((len(durations), int(durations.sum())), (row["Instances"], row["Total Time (ns)"]))
 
+    def test_a_critical_path_covers_its_step(self):
+        os.environ["LANESCOPE"] = support.program()
+        with lanescope.open(support.recording("cause_slow_loader")) as trace:
+            ranges = trace.nvtx_ranges[["name", "start", "duration"]].to_numpy()
+            step = ranges["name"] == "step 7"
+            begin, end = int(ranges["start"][step][0]), int((ranges["start"] + ranges["duration"])[step][0])
+            for parts in (trace.critical_path("step 7"), trace.critical_path(begin=begin, end=end)):
+                self.assertEqual(parts[0]["Start (ns)"], begin)
+                self.assertTrue(all(a["Start (ns)"] + a["Duration (ns)"] == b["Start (ns)"] for a, b in zip(parts, parts[1:])))
+                self.assertGreaterEqual(parts[-1]["Start (ns)"] + parts[-1]["Duration (ns)"], end)  # or later, with its last work
+            for wrong in ({}, {"step": "step 7", "end": end}):
+                with self.assertRaises(ValueError):
+                    trace.critical_path(**wrong)
+            with self.assertRaises(lanescope.ProgramError):
+                trace.critical_path("no such range")
+
     def test_a_window_holds_what_overlaps_it(self):
         with lanescope.open(support.recording("cuda_streams")) as trace:
             everything = trace.kernels[["start", "duration"]].to_numpy()
@@ -160,6 +176,13 @@ class DamagedFiles(unittest.TestCase):
                 self.assertTrue(trace.lost.unfinished)
                 self.assertEqual(len(trace.kernels["start"]), (10 if end >= first else 0) + (20 if end >= len(whole) - len(support.session_end()) else 0))
 
+    def test_what_a_newer_version_writes_is_counted(self):
+        newer = support.frame(777, b"of a kind to come", count=42)
+        padding, code = support.frame(24, bytes(10)), support.frame(19, b"")  # these contain nothing that tables have
+        with lanescope.open(self.write(support.session_start(), support.process_start(), self.kernels(10), newer, padding, code, support.session_end())) as trace:
+            self.assertEqual((trace.lost.unknown_frames, trace.lost.unknown_events), (1, 42))
+            self.assertEqual(len(trace.kernels["start"]), 10)
+
     def test_a_damaged_frame_costs_itself_alone(self):
         parts = [support.session_start(), support.process_start(), self.kernels(10), self.kernels(20), support.session_end()]
         data = bytearray(support.HEADER + b"".join(parts))
@@ -193,10 +216,10 @@ class DamagedFiles(unittest.TestCase):
         for first in range(len(places)):
             for count in (1, 2):
                 if first + count > len(places) or count == 2 and first + 2 == len(places):
-                    continue  # without the index, two that lie side by side look like one
+                    continue  # without the index, two adjacent frames look like one
                 data = bytearray(whole)
                 for place in places[first : first + count]:
-                    data[place + 24] ^= 0xFF  # of the checksum
+                    data[place + 24] ^= 0xFF  # in the checksum
                 self.path.write_bytes(data)
                 with self.subTest(first=first, count=count), lanescope.open(self.path) as trace:
                     self.assertEqual(trace.lost.damaged_frames, count)
@@ -206,7 +229,8 @@ class DamagedFiles(unittest.TestCase):
         cases = {
             "unwritten": (841, support.frame(2, support.field(2, 1) + support.field(3, 841), process=0)),
             "unreturned_buffers": (3, support.frame(4, support.field(2, 1) + support.field(5, 3)) + support.session_end()),
-            "failed": (1, support.frame(8, support.field(2, 1) + support.field(4, 7) + support.field(5, b"It failed."), process=0) + support.session_end()),
+            "unfollowed": (True, support.frame(8, support.field(2, 1) + support.field(4, 7) + support.field(5, b"It failed."), process=0) + support.session_end()),
+            "failed": (1, support.frame(8, support.field(2, 1) + support.field(3, 1) + support.field(4, 7) + support.field(5, b"It failed."), process=0) + support.session_end()),
         }
         for name, (number, frames) in cases.items():
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
@@ -216,6 +240,40 @@ class DamagedFiles(unittest.TestCase):
                     self.assertEqual({key: value for key, value in vars(trace.lost).items() if value}, {name: number})
                     self.assertTrue(trace.lost)
                 self.assertIn("incomplete", support.lanescope("info", path).decode())
+
+    def test_what_is_missing_is_the_sentence_of_the_program(self):
+        def said(component, state, words, severity=1):
+            return support.frame(8, support.field(2, severity) + support.field(3, component) + support.field(4, state) + support.field(5, words), process=0)
+
+        def end(reason, unwritten=0):
+            return support.frame(2, support.field(2, reason) + support.field(3, unwritten), process=0)
+
+        torn = said(4, 1, b"536 Python stacks changed while they were read, and were dropped; programs were read 9818 times.", severity=0)
+        samples = support.frame(20, support.field(1, 5) + support.field(15, 1234) + support.field(17, 1))
+        cases = {
+            "incomplete: 536 Python stacks dropped": torn + end(1),
+            "incomplete: 1,234 PC samples dropped, 1 full buffer of PC samples lost more": samples + end(1),
+            "incomplete: 3 events had no room in the file, what came once the file was full": end(4, 3),
+            "incomplete: what came once the file was full": end(5),
+            "incomplete: processes could not be followed, 2 warnings say what else is missing": said(0, 7, b"One was not followed.")
+            + said(5, 1, b"Some samples are missing.")
+            + said(1, 7, b"It failed.")
+            + said(5, 1, b"They may be 50 ms late.")
+            + end(1),
+            "incomplete: the recording was cut off": b"",
+        }
+        for sentence, frames in cases.items():
+            with self.subTest(sentence), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "x.trace"
+                path.write_bytes(support.HEADER + support.session_start() + support.process_start() + frames)
+                with lanescope.open(path) as trace:
+                    self.assertEqual(str(trace.lost), sentence)
+                self.assertEqual(json.loads(support.lanescope("info", "--json", path))["contents"], sentence)
+
+    def test_the_sentence_of_recorded_files_is_the_program_s(self):
+        for name in ("torch_loader_samples", "gpu_metrics", "ranks_late0", "transpositions_counts"):
+            with self.subTest(name), lanescope.open(support.recording(name)) as trace:
+                self.assertEqual(str(trace.lost), json.loads(support.lanescope("info", "--json", support.recording(name)))["contents"])
 
     def test_answers_of_the_program_warn_of_a_recording_that_is_not_whole(self):
         whole = support.recording("ranks_late0")
@@ -274,7 +332,7 @@ class DamagedFiles(unittest.TestCase):
         self.write(support.session_start(), support.process_start(), *frames, support.session_end())
         with lanescope.open(self.path) as together, lanescope.open(self.path) as alone:
             read = {name: table.to_numpy() for name, table in together.tables.items()}
-            with unittest.mock.patch("lanescope.trace._GROUP_ROWS", 0):
+            with unittest.mock.patch("lanescope._table_rows._GROUP_ROWS", 0):
                 expected = {name: table.to_numpy() for name, table in alone.tables.items()}
             for name, table in expected.items():
                 for column, values in table.items():
@@ -351,7 +409,7 @@ class Limits(unittest.TestCase):
         devices = b"".join(support.field(1, (support.field(1, number) if number else b"") + support.field(3, uuid)) for number, uuid in enumerate(uuids))
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "node.trace"
-            # More together than the GPUs that a small file may have; the program charges each once, too (model/trace/building/trace_builder.cpp).
+            # Together more than the GPUs that a small file may have. The program counts each one, too (model/trace/building/trace_builder.cpp).
             seen = b"".join(support.process_start(number, 100 + number) + support.frame(5, devices, process=number) for number in range(1, 101))
             path.write_bytes(support.HEADER + support.session_start() + seen + support.session_end())
             with lanescope.open(path) as trace:
@@ -362,7 +420,7 @@ class Limits(unittest.TestCase):
         field, zigzags = support.field, lambda *numbers: b"".join(map(support.zigzag, numbers))
 
         def ranges(base_time, starts, durations):
-            """One of the process; times of sint64 and uint64."""
+            """A frame of NVTX ranges, with starts as sint64 and durations as uint64."""
             times = field(4, zigzags(*starts)) + field(5, b"".join(map(support.varint, durations))) + field(6, bytes(len(starts))) + field(7, bytes(len(starts)))
             return support.frame(6, field(1, base_time << 1 ^ base_time >> 63 if base_time >= 0 else (-base_time << 1) - 1) + field(24, times), count=len(starts))
 
@@ -391,7 +449,7 @@ class Limits(unittest.TestCase):
         with lanescope.open(support.recording("gpu_metrics")) as trace:
             frames = [place.frame for place in trace._places["counter_samples"]]
             values = len(trace.counters["value"])
-            self.assertFalse(trace.lost)
+            self.assertEqual(trace.lost.damaged_chunks, 0)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "twice.trace"
             chosen = frames[len(frames) // 2]
@@ -415,7 +473,7 @@ class Stacks(unittest.TestCase):
                 whole = lanescope.open(each)
                 rows = len(whole.samples.to_numpy()["start"])
                 self.assertGreater(rows, 1000)
-                self.assertFalse(whole.lost)
+                self.assertEqual(str(whole.lost), "incomplete: 536 Python stacks dropped")
                 trace = lanescope.open(each)
                 trace._texts.room_of_texts = 0
                 self.assertLess(len(trace.samples.to_numpy()["start"]), rows)

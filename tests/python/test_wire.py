@@ -1,4 +1,4 @@
-"""Columns of numbers are read as Protocol Buffers write them; the oracle reads byte by byte."""
+"""Columns of numbers are read as Protocol Buffers write them. The oracle reads byte by byte."""
 
 import random
 import unittest
@@ -46,7 +46,7 @@ class Fields(unittest.TestCase):
 
     def test_runs_are_the_same_fields(self):
         generator = random.Random(5)
-        begins = [10, 18, 26, 8, 16, 9, 13, 0x82, 1, 0x0B, 2, 3, 200, 255, 0]  # of fields of all types, and of none
+        begins = [10, 18, 26, 8, 16, 9, 13, 0x82, 1, 0x0B, 2, 3, 200, 255, 0]  # first bytes of fields of all types, and of invalid ones
 
         def read(walk, data):
             try:

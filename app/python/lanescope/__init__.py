@@ -6,8 +6,8 @@
     with lanescope.open("run.trace") as trace:
         print(trace.kernels[["name", "start", "duration"]].to_pandas())
 
-docs/python.md is the guide, docs/tables.md lists the tables. Recording needs nothing but Python; what reads is imported when it is used, with
-numpy, xxhash and zstandard.
+docs/python.md is the guide, docs/tables.md lists the tables. Recording needs nothing but Python. The modules for reading are imported on first use;
+they need numpy, xxhash and zstandard.
 """
 
 from importlib import import_module as _import_module
@@ -34,7 +34,7 @@ _READING = {"Table": "table", **dict.fromkeys(["ClockReading", "JobPlace", "Loss
 
 
 def load_ipython_extension(shell: _Any) -> None:
-    """%load_ext lanescope."""
+    """Called by IPython for %load_ext lanescope."""
     from ._notebook import LanescopeMagics
 
     shell.register_magics(LanescopeMagics)

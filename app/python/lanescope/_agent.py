@@ -1,6 +1,6 @@
-"""The recorder's agent in this process: loaded by the process itself, which then asks the recorder in.
+"""The recorder's agent in this process. This process loads it and then lets the recorder in.
 
-collector/include/collector/attach/from_inside.h describes what passes between the two.
+collector/include/collector/attach/from_inside.h describes the messages between the two.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ._process import LOOK
 
 _PR_SET_PTRACER = 0x59616D61
 _LARGEST_ANSWER = 64 << 10
-_PATIENCE = 10_000  # ms, for libraries that are loaded to be taken over
+_PATIENCE = 10_000  # ms, until the functions of loaded libraries are taken over
 _INJECTION_VARIABLES = ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
 
 
 def allow_reading(recorder: int) -> None:
-    """Lets the recorder read this process's memory, for Python's stacks, where the system lets only parents do that."""
+    """Lets the recorder read this process's memory for Python's stacks, on systems where only parents may do that."""
     ctypes.CDLL(None).prctl(_PR_SET_PTRACER, ctypes.c_ulong(recorder), 0, 0, 0)
 
 
 def await_answer(connection: socket.socket, recorder_runs: Callable[[], bool]) -> "Optional[tuple[str, bytes]]":
-    """The paths of the agent and of the session's socket; none where the recorder needs no agent, or has ended."""
+    """The paths of the agent and of the session's socket; None if the recorder needs no agent or has ended."""
     connection.settimeout(LOOK)
     while True:
         try:
@@ -46,7 +46,7 @@ def await_answer(connection: socket.socket, recorder_runs: Callable[[], bool]) -
 
 
 def _loaded_agent() -> Optional[str]:
-    """An agent that came with the program's start, or with another recorder: two would not know of each other."""
+    """The path of an agent that was loaded at the program's start or by another recorder. A second agent would not know of the first one."""
     with open("/proc/self/maps", "rb") as maps:
         found = re.search(rb"(/.*/liblanescope-agent\.so)( \(deleted\))?$", maps.read(), flags=re.M)
     if found and found[2]:
@@ -55,7 +55,7 @@ def _loaded_agent() -> Optional[str]:
 
 
 class Agent:
-    """The library, which stays in the process once it is loaded."""
+    """The agent library. Once loaded, it stays in the process."""
 
     def __init__(self, path: str) -> None:
         self.path = _loaded_agent() or path
@@ -66,9 +66,9 @@ class Agent:
             raise RecordingError(f"The agent {self.path} can't be loaded: {problem}.") from problem
 
     def join(self, descriptor: Descriptor, connection: socket.socket, session: bytes) -> None:
-        """Takes the connection over, which is that descriptor's."""
+        """Gives the agent the connection, whose descriptor is `descriptor`."""
         connection.settimeout(None)  # the agent waits for answers
-        descriptor.give_away()  # and sees to it in children
+        descriptor.give_away()  # the agent closes it in children
         code = self._attach(b"fd:%d:%s" % (connection.fileno(), session))
         if code != 0:
             connection.close()
@@ -79,14 +79,14 @@ class Agent:
         connection.detach()
 
     def await_joined(self) -> None:
-        """Until nothing is lost from here on."""
+        """Waits until nothing is lost from here on."""
         code = self._await(_PATIENCE)
         if code != 0:
             raise RecordingError(f"The agent did not get ready to record: {os.strerror(code)}.")
 
 
 class LibrariesToCome:
-    """Lets libraries that are set up while a recording runs load the agent at once: CUDA's driver, and libraries with NVTX."""
+    """Makes libraries that are set up while a recording runs load the agent at once: CUDA's driver, and libraries with NVTX."""
 
     def __init__(self, agent: str) -> None:
         self._set = [name for name in _INJECTION_VARIABLES if name not in os.environ]

@@ -1,4 +1,4 @@
-"""The command `lanescope` of the wheel: it becomes the recorder that lies beside this package."""
+"""The command `lanescope` of the wheel. It replaces itself by the recorder that lies beside this package."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 def main() -> None:
     program = str(Path(__file__).parent / "_native" / "bin" / "lanescope")
-    os.environ.setdefault("LANESCOPE_PYTHON", sys.executable)  # which has this package, for `lanescope fleet`
+    os.environ.setdefault("LANESCOPE_PYTHON", sys.executable)  # this interpreter has the package, which `lanescope fleet` needs
     try:
         os.execv(program, [program, *sys.argv[1:]])
     except FileNotFoundError:

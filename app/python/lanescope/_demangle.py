@@ -1,7 +1,7 @@
-"""Readable forms of mangled C++ names, by the C++ runtime library of the machine.
+"""Readable forms of mangled C++ names, made by the machine's C++ runtime library.
 
-A short hostile name may ask for gigabytes. So a child process with limits does it; a name at which it ends keeps its mangled form, and the child is
-started anew for the rest, a few times.
+A short hostile name may ask for gigabytes, so the names are read in a child process with limits. A name that ends the child keeps its mangled form, and
+a new child is started for the rest, a few times.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 _LONGEST_NAME = 1 << 16  # bytes
-_MOST_KNOWN = 1 << 16     # names that are kept, since files of a fleet have the same ones
+_MOST_KNOWN = 1 << 16     # names that are kept, because files of a fleet share names
 _MOST_KNOWN_BYTES = 64 << 20
 _RESTARTS = 8
 _SECONDS = 20  # for each child
@@ -33,7 +33,7 @@ for name in sys.stdin.buffer.read().split(b"\0"):
 """
 
 
-_known: "dict[str, str]" = {}  # mangled: readable; "" where it can't be read
+_known: "dict[str, str]" = {}  # mangled: readable; "" if it can't be read
 _known_bytes = 0
 
 
@@ -72,5 +72,5 @@ def _asked(waiting: "list[str]") -> "dict[str, str]":
             break
         answers = output.split(b"\0")[:-1]
         result.update(zip(waiting, (answer.decode("utf-8", errors="replace") for answer in answers)))
-        waiting = waiting[len(answers) + 1 :]  # without the one at which the child ended
+        waiting = waiting[len(answers) + 1 :]  # all but the one that ended the child
     return result

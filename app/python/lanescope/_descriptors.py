@@ -1,4 +1,4 @@
-"""Descriptors of this process alone: children that it forks close them, and one that the program has closed is told from the one that has its number now."""
+"""Descriptors that only this process has: its forked children close them. One that the program has closed is recognised even if its number is used again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import socket
 import threading
 from typing import Optional
 
-_changing = threading.RLock()  # no other thread forks between the making of a descriptor and its entry here
+_changing = threading.RLock()  # no other thread can fork between the creation of a descriptor and its entry in _open
 _open: "set[Descriptor]" = set()
 
 
 def _above_standard(descriptor: int) -> int:
-    """The same with a number above 2, where a child has its standard streams: this process may have closed its own."""
+    """Moves a descriptor to a number above 2, because a child has its standard streams there and this process may have closed its own."""
     if descriptor > 2:
         return descriptor
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
@@ -23,7 +23,7 @@ def _above_standard(descriptor: int) -> int:
 
 
 class Descriptor:
-    """A pipe's end or a socket, which is closed with the block that it is given to. Any thread may look at it."""
+    """A pipe's end or a socket. As a context manager it is closed at the end of the block. Any thread may use it."""
 
     def __init__(self, number: int) -> None:
         self.number = _above_standard(number)
@@ -39,20 +39,20 @@ class Descriptor:
         return status.st_dev, status.st_ino
 
     def is_open(self) -> bool:
-        """Whether the number still is that of the same pipe or socket."""
+        """Whether the number still belongs to the same pipe or socket."""
         return self in _open and self._look() == self._file
 
     def is_same(self, other: "Descriptor") -> bool:
-        """Whether both are of one pipe or socket, which need not be open any more."""
+        """Whether both belong to the same pipe or socket, which may be closed already."""
         return self._file == other._file
 
     def as_socket(self) -> socket.socket:
-        """The socket, of whose closing this one is told as of any other."""
+        """A socket object with this number. Descriptor notices if it is closed."""
         self._socket = socket.socket(fileno=self.number)
         return self._socket
 
     def give_away(self) -> None:
-        """Whoever has the number now sees to it."""
+        """Stops tracking the number: its new owner closes it."""
         _open.discard(self)
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class Descriptor:
 
 
 def make(sockets: int, pipes: int) -> "list[Descriptor]":
-    """Pairs of them: sockets that keep messages apart, then pipes, each with the end that is read first. OSError leaves none."""
+    """Makes pairs of descriptors: sockets that keep message boundaries, then pipes, with the reading end first. An OSError leaves none open."""
     made: "list[Descriptor]" = []
     with _changing:
         try:
@@ -89,7 +89,7 @@ def make(sockets: int, pipes: int) -> "list[Descriptor]":
 
 
 def _let_go() -> None:
-    with contextlib.suppress(RuntimeError):  # this module came while another thread forked
+    with contextlib.suppress(RuntimeError):  # this module was imported while another thread forked
         _changing.release()
 
 
@@ -100,5 +100,5 @@ def _close_in_child() -> None:
         each.close()
 
 
-# Not held longer: a lock over what starts a program would meet other locks that are held over a fork.
+# Held only during the fork: a lock around the start of a program could deadlock with other locks that are held over a fork.
 os.register_at_fork(before=lambda: _changing.acquire(), after_in_parent=_let_go, after_in_child=_close_in_child)

@@ -1,4 +1,4 @@
-"""What ids of one process and source stand for: strings, queues, shapes, code. Id 0, and one that no chunk has defined, stand for nothing."""
+"""What ids of one process and source stand for: strings, queues, shapes, code. Id 0, and an id that no chunk has defined, stand for nothing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ._message import decode, text
 from ._schema import MESSAGES
 from ._wire import WireError, fields, runs
 
-# Ids count up from 1, so rows lie in arrays. One that is this far above the others (what lay between was lost, or never was) is kept apart.
+# Ids count up from 1, so rows lie in arrays. A row whose id is this far above the others (those between were lost or never existed) is kept apart.
 _LARGEST_GAP = 1 << 16
 
 
 class BeyondBudget(WireError):
-    """A file has more than is read of one of its size (_frames.py)."""
+    """A file has more entries than are read from a file of its size (_frames.py)."""
 
 
 class Texts:
-    """Texts of a whole trace, each once. Number 0 is the empty text. `room` is for how many more entries of all tables of its dictionaries there is,
-    `room_of_texts` for how many bytes of them."""
+    """Texts of a whole trace, each once. Number 0 is the empty text. `room` is the number of entries that may still be added to all tables of its dictionaries,
+    `room_of_texts` the number of bytes of texts."""
 
     def __init__(self, room: int, room_of_texts: int) -> None:
         self.room = room
@@ -35,13 +35,13 @@ class Texts:
             raise BeyondBudget("there are more entries than are read")
 
     def take_entries_of(self, message: memoryview) -> None:
-        """Counts the entries of a message, before it is decoded."""
+        """Counts the entries of a message before it is decoded."""
         for _, value in runs(bytes(message)):
             if not isinstance(value, int):
                 self.take(len(value))
 
     def take_memory(self, size: int) -> None:
-        """Of what is no text, in bytes, of which the program counts four copies, too."""
+        """Counts memory for something else than texts, in bytes. A quarter of it is taken, because the program counts four copies of each text."""
         self.room_of_texts -= size // 4
         if self.room_of_texts < 0:
             raise BeyondBudget("there is more than is kept")
@@ -61,28 +61,28 @@ class Texts:
 
 
 class IdTable:
-    """Rows of integers under ids that mostly count up from 1, as columns. Memory grows with the rows, not with the ids."""
+    """Rows of integers, as columns, by ids that mostly count up from 1. Memory grows with the number of rows, not with the ids."""
 
     __slots__ = ("_rows", "_size", "_put", "_far")
 
     def __init__(self, columns: int) -> None:
         self._rows: npt.NDArray[np.int64] = np.zeros((4, columns), dtype=np.int64)
         self._size = 1
-        self._put = 0  # rows, each time
+        self._put = 0  # rows put so far, also under the same id
         self._far: dict[int, tuple[int, ...]] = {}
 
     def put(self, row_id: int, row: "tuple[int, ...]") -> None:
         if row_id == 0:
             return
         self._put += 1
-        if row_id > min(self._size, 2 * self._put) + _LARGEST_GAP:  # gaps may be as many as rows
+        if row_id > min(self._size, 2 * self._put) + _LARGEST_GAP:  # there may be as many missing ids as rows
             self._far[row_id] = row
             return
         self._reach(row_id)
         self._rows[row_id] = row
 
     def put_all(self, first: int, values: "list[int]") -> None:
-        """Of a table of one column: values under ids that follow each other."""
+        """Stores values under consecutive ids, for a table with one column."""
         if 0 < first <= self._size and values:
             self._put += len(values)
             self._reach(first + len(values) - 1)
@@ -92,7 +92,7 @@ class IdTable:
                 self.put(first + i, (value,))
 
     def put_rows(self, first: int, rows: "list[tuple[int, ...]]") -> None:
-        """Rows under ids that follow each other."""
+        """Stores rows under consecutive ids."""
         if 0 < first <= self._size and rows:
             self._put += len(rows)
             self._reach(first + len(rows) - 1)
@@ -102,7 +102,7 @@ class IdTable:
                 self.put(first + i, row)
 
     def _reach(self, row_id: int) -> None:
-        """Makes room for rows up to that one."""
+        """Makes room for all rows up to that id."""
         if row_id >= len(self._rows):
             grown = np.zeros((max(2 * len(self._rows), row_id + 1), self._rows.shape[1]), dtype=np.int64)
             grown[: len(self._rows)] = self._rows
@@ -111,11 +111,11 @@ class IdTable:
 
     @property
     def size(self) -> int:
-        """Of what rows() returns."""
+        """The number of rows that rows() returns."""
         return self._size
 
     def rows(self) -> npt.NDArray[np.int64]:
-        """Those of ids from 0 on, but for the few that are far above the others."""
+        """The rows by id from 0 on, except the few whose ids are far above the others."""
         return self._rows[: self._size]
 
     def get(self, row_id: int) -> "tuple[int, ...]":
@@ -125,7 +125,7 @@ class IdTable:
         return tuple(int(value) for value in row)
 
     def column(self, ids: npt.NDArray[np.uint64], column: int) -> npt.NDArray[np.int64]:
-        """What each id has in that column; 0 for unknown ones."""
+        """The value of each id in that column; 0 for unknown ids."""
         near = ids < self._size
         values: npt.NDArray[np.int64] = self._rows[np.where(near, ids, 0).astype(np.intp), column]
         if self._far and not near.all():
@@ -147,7 +147,7 @@ class Dictionary:
 
     __slots__ = ("_texts", "_tables", "_symbols", "_stacks", "_calls", "_unread")
 
-    # Entries, the id of the first, the message of each, its columns.
+    # For each table: the field of its entries, the field of the first id, the message of an entry, and the columns.
     _TABLES = (
         ("launch_shapes", "first_shape", "LaunchShape", LAUNCH_SHAPE),
         ("queues", "first_queue", "Queue", QUEUE),
@@ -159,24 +159,24 @@ class Dictionary:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._tables: dict[str, IdTable] = {}  # that have rows
+        self._tables: dict[str, IdTable] = {}  # tables that have rows
         self._symbols: dict[int, list[int]] = {}  # location: numbers of texts, innermost first
         self._stacks: dict[int, int] = {0: 0}     # call node: number of the text of its stack
         self._calls: dict[int, tuple[int, list[int]]] = {}  # call node: its caller, and its functions
         self._unread: list[tuple[str, str, tuple[str, ...], int, list[bytes]]] = []
 
     def table(self, name: str) -> IdTable:
-        """Of strings, or what a chunk calls so; to be read."""
+        """The table of strings, or of the entries that a chunk calls by that name; read only."""
         return self._tables.get(name) or _EMPTY_TABLES[name]
 
     def _own(self, name: str) -> IdTable:
-        """The same, to be filled."""
+        """The same table for writing."""
         if name not in self._tables:
             self._tables[name] = IdTable(_COLUMNS[name])
         return self._tables[name]
 
     def extend(self, data: memoryview) -> tuple[int, int, memoryview]:
-        """Takes the entries of an EventChunk in. Returns its base_time, and the number and bytes of its events; number 0 where it has none."""
+        """Adds the entries of an EventChunk. Returns its base_time, the field number of its events, and their bytes; number 0 if it has no events."""
         numbers = _chunk_numbers()
         firsts: dict[str, int] = {}
         entries: dict[str, list[bytes]] = {}
@@ -201,7 +201,7 @@ class Dictionary:
             if name not in entries:
                 continue
             if name in ("code_locations", "call_nodes"):
-                # Most entries of a file with samples are these, and most readers never ask for them.
+                # Most entries of a file with samples are of this kind, and most readers never need them.
                 self._unread.append((name, message, columns, firsts.get(first, 0), entries[name]))
             else:
                 self._read(name, message, columns, firsts.get(first, 0), entries[name])
@@ -209,7 +209,7 @@ class Dictionary:
 
     def _read(self, table: str, message: str, columns: "tuple[str, ...]", first: int, entries: "Sequence[memoryview | bytes]") -> None:
         places = {MESSAGES[message][column][0]: i for i, column in enumerate(columns)}
-        known: "dict[memoryview | bytes, tuple[int, ...]]" = {}  # equal entries are read once
+        known: "dict[memoryview | bytes, tuple[int, ...]]" = {}  # each different entry is decoded once
         rows = []
         for entry in entries:
             found = known.get(entry)
@@ -264,7 +264,7 @@ class Dictionary:
         return self._call(node)[1][0] if node else 0
 
     def stack(self, node: int) -> int:
-        """The number of the text of the chain, outermost first, joined by semicolons; of deep ones the innermost calls."""
+        """The number of the text of the call chain, outermost call first, joined by semicolons. Of a deep chain only the innermost calls are kept."""
         if node not in self._stacks:
             names: list[str] = []
             at = node
@@ -282,7 +282,7 @@ class Dictionary:
         found = self._calls.get(node)
         if found is None:
             parent, location = self.table("call_nodes").get(node)
-            # A caller's id is smaller, so that no chain is a ring.
+            # A caller's id must be smaller, so that no chain is circular.
             found = self._calls[node] = (parent if 0 < parent < node else 0, self._functions(location))
         return found
 

@@ -1,21 +1,21 @@
-"""The errors of this package. They need no other module, so that what records works where the modules for reading are missing."""
+"""The errors of this package. They need no other module, so that recording works without the modules for reading."""
 
 
 class TraceError(Exception):
-    """A file that is no .trace file, or of which nothing can be read. The message is one sentence."""
+    """The file is not a .trace file, or nothing can be read from it. The message is one sentence."""
 
 
 class ProgramError(TraceError):
-    """The program is not there, or it failed; the message is what it said."""
+    """The program `lanescope` was not found, or it failed. The message is what it printed."""
 
     def __init__(self, message: str, code: int = 0) -> None:
         super().__init__(message)
-        self.code = code  # that it ended with; 0 where it did not run
+        self.code = code  # its exit code; 0 if it did not run
 
 
 class RecordingError(RuntimeError):
-    """What keeps this process from being recorded; the message is one sentence, mostly the recorder's."""
+    """Why this process can't be recorded. The message is one sentence, mostly the recorder's."""
 
 
 class RecordingWarning(UserWarning):
-    """What is to be known of a recording that goes on all the same, or is answered from though it is not whole."""
+    """A problem that does not stop a recording, or a warning that an answer comes from an incomplete recording."""

@@ -1,7 +1,7 @@
-"""Frames of a .trace file (docs/file-format.md): where they lie, whether they are whole, and what they hold.
+"""Frames of a .trace file (docs/file-format.md): where they are, whether they are whole, and what they contain.
 
-A file is read with pread, never mapped, so that one that is cut or replaced meanwhile ends in an error and not in a signal. A frame whose checksum
-differs is skipped, and so is everything up to the next place where a whole frame begins; both are counted.
+A file is read with pread and never mapped, so that a file that is cut or replaced meanwhile causes an error, not a signal. A frame with a wrong checksum
+is skipped, and so is everything up to the next whole frame; both are counted.
 """
 
 from __future__ import annotations
@@ -21,56 +21,56 @@ FILE_MAGIC = b"\x89LST\r\n\x1a\n"
 FRAME_MAGIC = b"LSF1"
 FILE_HEADER, FRAME_HEADER = struct.Struct("<8sHHI"), struct.Struct("<4sHBBIIIIQ")
 MAJOR_VERSION = 1
-LARGEST_PAYLOAD = 64 << 20  # bytes, once decompressed
+LARGEST_PAYLOAD = 64 << 20  # bytes after decompression
 _TRAILER_BYTES = 16
 _WINDOW = 4 << 20           # bytes that are read at once
-# Of a damaged file, at most so many times its size is hashed in search of the next whole frame: what looks like the begin of one, everywhere,
-# would otherwise take time with the square of its size.
+# In a damaged file, at most this many times the file's size is hashed to find the next whole frame. Otherwise a file full of bytes that look like
+# the start of a frame would take time with the square of its size.
 _SEARCH_FACTOR = 16
 
 
 class Budget:
-    """What of a file is read (docs/file-format.md, Limits): 64 MB of zeros are 6 KB once compressed, so all of it is bounded by the file's size."""
+    """How much of a file is read (docs/file-format.md, Limits). 64 MB of zeros are 6 KB when compressed, so everything is bounded by the file's size."""
 
     def __init__(self, size: int) -> None:
         size = max(size, 10_000_000)
-        self.entries = size // 4  # texts, and entries of other tables
-        self.text_bytes = 48 * size // 4  # of memory; the program counts four copies of each
-        self.detail_bytes = 2 * 48 * size  # of the rows of one kind, whose columns are wider here than the program's
+        self.entries = size // 4  # texts and entries of other tables
+        self.text_bytes = 48 * size // 4  # of memory; the program counts four copies of each text
+        self.detail_bytes = 2 * 48 * size  # memory for the rows of one kind; columns are wider here than in the program
         self._unpacked = 32 * size  # bytes
         self._events = 7 * size // 10
 
     def takes(self, frame: "Frame") -> bool:
-        """Whether there is room for one more, whose payload is read; takes it off."""
+        """Subtracts the frame, whose payload will be read, from the budget. Returns whether there was room for it."""
         self._unpacked -= frame.raw_size
         self._events -= frame.event_count
         return min(self._unpacked, self._events) >= 0
 
 
 class Frame(NamedTuple):
-    """A whole frame: its header, and where its stored payload lies."""
+    """A whole frame: its header and the position of its stored payload."""
 
     kind: int         # FrameType
-    codec: int        # 0 as it is, 1 zstd
+    codec: int        # 0: uncompressed, 1: zstd
     source: int       # FrameSource
     stored_size: int  # bytes
     raw_size: int     # bytes
     process: int      # instance number; 0 is the recording itself
-    event_count: int  # of event chunks
+    event_count: int  # for event chunks
     payload_at: int   # position in the file
 
 
 @dataclass
 class Damage:
-    """What of a file could not be read."""
+    """The parts of a file that could not be read."""
 
-    bytes: int = 0    # that belong to no whole frame
-    frames: int = 0   # whole ones whose payload could not be read
+    bytes: int = 0    # bytes that belong to no whole frame
+    frames: int = 0   # whole frames whose payload could not be read
     cut: bool = False  # the file ends within a frame
-    stretches: "list[tuple[int, int]]" = field(default_factory=list)  # of these bytes, those with whole frames, or the trailer, behind them
+    stretches: "list[tuple[int, int]]" = field(default_factory=list)  # the damaged bytes that are followed by a whole frame or by the trailer
 
     def frames_within(self, positions: "list[int]") -> int:
-        """How many frames these stretches were, of which the index says where they lie; where it says none, one."""
+        """How many frames these stretches contained. `positions` are those of the index; a stretch without any counts as one frame."""
         return sum(max(1, bisect_left(positions, end) - bisect_left(positions, begin)) for begin, end in self.stretches)
 
 
@@ -81,7 +81,7 @@ def _is_whole(header: "bytes | memoryview", payload: memoryview) -> bool:
 
 
 class FrameFile:
-    """A .trace file that is open for reading. Not for several threads at once."""
+    """A .trace file that is open for reading. Not thread-safe: use it from one thread at a time."""
 
     def __init__(self, path: "os.PathLike[str] | str") -> None:
         self.path = os.fspath(path)
@@ -115,7 +115,7 @@ class FrameFile:
             self.close()
 
     def frames(self, at: int = FILE_HEADER.size) -> Iterator[tuple[Frame, memoryview]]:
-        """Whole frames from position `at` on, with their stored payloads. Time grows with the file's size, also of damaged ones."""
+        """Whole frames from position `at` on, with their stored payloads. Time grows linearly with the file's size, also for damaged files."""
         window = _Window(self._file, self.size)
         while at + FRAME_HEADER.size <= self.size:
             found = self._frame_at(window, at)
@@ -136,7 +136,7 @@ class FrameFile:
             self.damage.bytes += self.size - at
 
     def payload(self, frame: Frame, stored: Optional[memoryview] = None) -> Optional[memoryview]:
-        """What a frame holds; None where it can't be read, which is counted as damage. Without `stored`, it is read anew."""
+        """The decompressed payload of a frame. None, counted as damage, if it can't be read. Without `stored`, it is read from the file again."""
         try:
             if stored is None:
                 whole = os.pread(self._file, FRAME_HEADER.size + frame.stored_size, frame.payload_at - FRAME_HEADER.size)
@@ -169,7 +169,7 @@ class FrameFile:
         return Frame(kind, codec, source, stored, raw, process, count, at + FRAME_HEADER.size), payload
 
     def _next_frame(self, window: "_Window", at: int) -> int:
-        """Where the next whole frame begins at or behind `at`, else the file's end."""
+        """The position of the first whole frame at or after `at`, or the file's end."""
         while at < self.size and self._search_budget > 0:
             read_before = window.bytes_read
             found = window.find(FRAME_MAGIC, at)
@@ -186,7 +186,7 @@ class FrameFile:
 
 
 class _Window:
-    """A part of the file in memory, moved forward as it is read."""
+    """A part of the file in memory, which moves forward as the file is read."""
 
     def __init__(self, file: int, size: int) -> None:
         self._file, self._size = file, size
@@ -194,7 +194,7 @@ class _Window:
         self.bytes_read = 0
 
     def read(self, at: int, count: int) -> memoryview:
-        """Those from `at` on; fewer where the file ends."""
+        """`count` bytes from `at` on; fewer at the end of the file."""
         if at < self._begin or at + count > self._begin + len(self._data):
             self._begin, self._data = at, os.pread(self._file, max(count, _WINDOW), at)
             self.bytes_read += len(self._data)
@@ -202,7 +202,7 @@ class _Window:
         return memoryview(self._data)[offset : offset + count]
 
     def find(self, pattern: bytes, at: int) -> int:
-        """The first place of the pattern from `at` on, or -1."""
+        """The first position of the pattern from `at` on, or -1."""
         while at + len(pattern) <= self._size:
             if len(self.read(at, len(pattern))) < len(pattern):
                 return -1

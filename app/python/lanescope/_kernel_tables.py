@@ -1,4 +1,4 @@
-"""Tables of what is known of kernels beyond their times: counters of measured launches, counts of instructions, samples of where warps stood."""
+"""Tables about kernels that contain more than times: counters of measured launches, instruction counts, samples of where warps stood."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _REASON_PREFIX = b"smsp__pcsamp_warps_issue_stalled_"
 _LARGEST_OFFSET = (1 << 32) - 1
-_MOST_ROWS = 1 << 22  # of a message: more have no place in a frame
+_MOST_ROWS = 1 << 22  # of a message: a frame has no room for more
 
 
 @dataclass(frozen=True)
 class RecordColumn:
-    """A column as of a table of events; its values are made with the rest of its table."""
+    """A column, as in a table of events. Its values are made together with the rest of its table."""
 
     name: str
     type: str
@@ -34,18 +34,18 @@ class RecordColumn:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a recording lends to those who make rows of its frames."""
+    """What a recording provides to the functions that make rows of its frames."""
 
-    payloads: "Callable[[], Iterator[tuple[Frame, memoryview]]]"  # of the table's frames, in their order, those that can be read
-    note_damaged: "Callable[[Frame], None]"  # of a frame that makes no sense: it is counted, and left out from now on
-    text_number: "Callable[[bytes], int]"  # by which a column names a text
+    payloads: "Callable[[], Iterator[tuple[Frame, memoryview]]]"  # of the frames of the table that can be read, in their order
+    note_damaged: "Callable[[Frame], None]"  # for a frame that makes no sense: it is counted and left out from now on
+    text_number: "Callable[[bytes], int]"  # the number by which columns refer to a text
     kernels: Table
-    epoch: int  # when the recording began, by the clock of its frames, in ns
+    epoch: int  # when the recording began, in ns by the clock of its frames
 
 
 @dataclass(frozen=True)
 class RecordSchema:
-    """A table: its columns but for process and pid, and what makes its rows."""
+    """A table: its columns without process and pid, and the function that makes its rows."""
 
     name: str
     frame: str
@@ -55,7 +55,7 @@ class RecordSchema:
 
 
 def _packed(message: str, data: memoryview) -> "tuple[dict[str, Array], dict[str, int], dict[str, list[memoryview]]]":
-    """Columns of numbers, single numbers, and the messages and texts that are repeated, by name."""
+    """Repeated numbers as columns, single numbers, and repeated messages and texts, each by name."""
     names = {number: (name, kind) for name, (number, kind) in MESSAGES[message].items()}
     pieces: "dict[str, list[memoryview]]" = {}
     scalars = {name: 0 for name, kind in names.values() if not isinstance(kind, list)}
@@ -65,7 +65,7 @@ def _packed(message: str, data: memoryview) -> "tuple[dict[str, Array], dict[str
             pieces.setdefault(name, []).append(value)
         elif name in scalars:
             value = (value >> 1) ^ -(value & 1) if kind == "sint" else value
-            scalars[name] = value - (1 << 64) if value >> 63 > 0 else value  # as 64 signed bits
+            scalars[name] = value - (1 << 64) if value >> 63 > 0 else value  # as signed 64 bits
     columns: "dict[str, Array]" = {}
     for name, kind in names.values():
         if kind in (["uint"], ["sint"], ["double"]):
@@ -81,11 +81,11 @@ def _packed(message: str, data: memoryview) -> "tuple[dict[str, Array], dict[str
 
 @dataclass
 class _Launch:
-    """A launch that was measured."""
+    """A measured launch."""
 
     process: int
     numbers: "dict[str, int]"
-    launches: int  # over which its passes were spread
+    launches: int  # the number of launches over which its passes were spread
     metrics: Array  # numbers of texts
     values: Array
 
@@ -107,7 +107,7 @@ def _launches(recorded: Recorded) -> "Iterator[_Launch]":
 
 
 def _kernel_metrics(recorded: Recorded) -> "Iterator[Batch]":
-    """Each value of each launch of which the trace has a kernel; of several kernels, the first."""
+    """Each value of each measured launch whose kernel is in the trace. If the launch has several kernels, it is put at the first."""
     launches = list(_launches(recorded))
     if not launches:
         return
@@ -123,11 +123,11 @@ def _kernel_metrics(recorded: Recorded) -> "Iterator[Batch]":
 
 
 class _Kernels:
-    """Of each launch the kernel that began first."""
+    """For each launch, the kernel that started first."""
 
     def __init__(self, kernels: Table, columns: "list[str]") -> None:
         self.columns, _ = kernels._read(["process", "correlation", *columns])
-        # By start: the first place of a key is that of the first kernel.
+        # Kernels are sorted by start, so the first place of a key is that of its first kernel.
         self._keys, self._first = np.unique(_key(self.columns["process"], self.columns["correlation"]), return_index=True)
 
     def row(self, process: int, correlation: int) -> "Optional[int]":
@@ -137,8 +137,8 @@ class _Kernels:
 
 
 def _instruction_counts(recorded: Recorded) -> "Iterator[Batch]":
-    """Each count of each instruction of each launch of which the trace has a kernel, by the kernel's start."""
-    kernels: Optional[_Kernels] = None  # which takes all of the table to read
+    """Each count of each instruction of each launch whose kernel is in the trace, ordered by the kernel's start."""
+    kernels: Optional[_Kernels] = None  # made only if needed, because it reads the whole table
     batches: "list[tuple[int, int, Batch]]" = []
     for frame, payload in recorded.payloads():
         try:
@@ -178,7 +178,7 @@ def _key(process: Array, correlation: Array) -> Array:
 
 
 class _Names:
-    """What ids of functions and reasons stand for, as frames say one after the other."""
+    """What ids of functions and reasons stand for. Frames add to them one after the other."""
 
     def __init__(self, text_number: "Callable[[bytes], int]") -> None:
         self._text_number = text_number
@@ -195,7 +195,7 @@ class _Names:
 
 
 def _windows(recorded: Recorded) -> "Iterator[tuple[Batch, Batch]]":
-    """Of each window its row, and those of its samples."""
+    """For each window its row and the rows of its samples."""
     names = _Names(recorded.text_number)
     for frame, payload in recorded.payloads():
         try:
@@ -214,7 +214,7 @@ def _window(epoch: int, frame: "Frame", payload: memoryview, names: _Names) -> "
     functions = {i: names.functions.get((frame.process, frame.source, i)) for i in np.unique(columns["function"]).tolist()}
     reasons = {i: names.reasons.get((frame.process, frame.source, i)) for i in np.unique(columns["reason"]).tolist()}
     offset = running_sum(columns["pc_delta"])
-    # Not of a function that a lost frame named, nor at no place in one.
+    # Leaves out samples of functions that a lost frame named, and those with an impossible offset.
     sound = (offset >= 0) & (offset <= _LARGEST_OFFSET)
     sound &= _mapped(columns["function"], {i: int(found is not None and i != 0) for i, found in functions.items()}) != 0
     sound &= _mapped(columns["reason"], {i: int(found is not None and i != 0) for i, found in reasons.items()}) != 0
@@ -233,7 +233,7 @@ def _window(epoch: int, frame: "Frame", payload: memoryview, names: _Names) -> "
 
 
 def _mapped(ids: Array, values: "dict[int, int]", dtype: Any = np.int64) -> Array:
-    """What each id stands for."""
+    """The value of each id."""
     used, places = np.unique(ids, return_inverse=True)
     table: npt.NDArray[Any] = np.array([values[i] for i in used.tolist()], dtype=dtype)
     return table[places.reshape(-1)] if len(table) else np.zeros(0, dtype=dtype)
@@ -256,71 +256,71 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
         RecordSchema(
             "kernel_metrics",
             "kernel_metrics",
-            "Hardware counters of launches that were measured: a row for each metric of each launch. `process` and `correlation` are those of its row in `kernels`.",
+            "Hardware counters of measured launches: a row for each metric of each launch. `process` and `correlation` are those of the launch's row in `kernels`.",
             (
-                RecordColumn("start", "int64", "ns", "when the kernel began, since the recording did"),
-                RecordColumn("duration", "int64", "ns", "of the kernel on the timeline; while it was measured it may have taken longer"),
+                RecordColumn("start", "int64", "ns", "when the kernel began, counted from the begin of the recording"),
+                RecordColumn("duration", "int64", "ns", "duration of the kernel on the timeline; it may have taken longer while it was measured"),
                 RecordColumn("name", "symbol", "", "function with its parameters, demangled"),
                 _DEVICE,
                 _CONTEXT,
                 RecordColumn("stream", "int64", "", "CUDA stream"),
                 RecordColumn("correlation", "int64", "", "number that a CUDA call and its work share within a process"),
-                RecordColumn("metric", "text", "", "the metric, by the name that NVIDIA's tools have"),
+                RecordColumn("metric", "text", "", "the metric, with the name that NVIDIA's tools use"),
                 RecordColumn("value", "double", "", "ns, bytes, hertz, percent or a plain number, as the metric's name says"),
-                RecordColumn("replay", "text", "", "how passes were made: none (one took all), kernel (it ran again), spread (over launches of its like), application (the program ran again), range (likewise, and all kernels in a range together: its event is that range)", ENUMERATIONS["KernelReplay"]),
-                RecordColumn("passes", "int64", "", "over the counters"),
-                RecordColumn("launches", "int64", "", "over which they were spread; 1 where they were not"),
-                RecordColumn("spent", "int64", "ns", "time of the program that measuring the launch took"),
+                RecordColumn("replay", "text", "", "how passes were made: none (one pass was enough), kernel (the kernel ran again), spread (over equal launches), application (the program ran again), range (the program ran again, and all kernels in a range were counted together: the event is that range)", ENUMERATIONS["KernelReplay"]),
+                RecordColumn("passes", "int64", "", "number of passes"),
+                RecordColumn("launches", "int64", "", "number of launches over which the passes were spread; 1 if they were not spread"),
+                RecordColumn("spent", "int64", "ns", "time of the program that was spent on measuring the launch"),
             ),
             _kernel_metrics,
         ),
         RecordSchema(
             "instruction_counts",
             "instruction_counts",
-            "Exact counts at the instructions of launches: a row for each metric of each instruction. `process` and `correlation` are those of its launch's row in `kernels`.",
+            "Exact counts at the instructions of launches: a row for each metric of each instruction. `process` and `correlation` are those of the launch's row in `kernels`.",
             (
-                RecordColumn("start", "int64", "ns", "when the kernel began, since the recording did"),
-                RecordColumn("name", "symbol", "", "kernel or function that it calls, with its parameters, demangled"),
+                RecordColumn("start", "int64", "ns", "when the kernel began, counted from the begin of the recording"),
+                RecordColumn("name", "symbol", "", "kernel, or function that it calls, with its parameters, demangled"),
                 RecordColumn("correlation", "int64", "", "number that a CUDA call and its work share within a process"),
-                RecordColumn("offset", "int64", "B", "of the instruction from the begin of the function"),
-                RecordColumn("metric", "text", "", "the metric, by the name that NVIDIA's tools have"),
-                RecordColumn("value", "int64", "", "how many"),
-                RecordColumn("code_object", "uint64", "", "checksum of the code that the function is in"),
+                RecordColumn("offset", "int64", "B", "position of the instruction in the function"),
+                RecordColumn("metric", "text", "", "the metric, with the name that NVIDIA's tools use"),
+                RecordColumn("value", "int64", "", "count"),
+                RecordColumn("code_object", "uint64", "", "checksum of the code that contains the function"),
             ),
             _instruction_counts,
         ),
         RecordSchema(
             "pc_sample_windows",
             "pc_samples",
-            "Windows of time in which the hardware sampled where warps stood, a row for each context and window.",
+            "Windows of time in which the hardware sampled where warps stood: a row for each context and window.",
             (
-                RecordColumn("start", "int64", "ns", "when it began, since the recording did"),
+                RecordColumn("start", "int64", "ns", "when it began, counted from the begin of the recording"),
                 RecordColumn("duration", "int64", "ns", "how long it took"),
                 _DEVICE,
                 _CONTEXT,
                 RecordColumn("period", "int64", "", "cycles of a multiprocessor between two of its samples"),
-                RecordColumn("dropped", "int64", "", "samples that found no room, or whose function is not known"),
-                RecordColumn("other_samples", "int64", "", "samples of kernels that are not the program's"),
-                RecordColumn("buffer_was_full", "bool", "", "whether the hardware lost samples that nobody could count"),
-                RecordColumn("every", "int64", "ns", "from its begin to that of the next, in between nothing was sampled; 0: sampling went on all the time"),
+                RecordColumn("dropped", "int64", "", "samples for which there was no room, or whose function is not known"),
+                RecordColumn("other_samples", "int64", "", "samples of kernels that do not belong to the program"),
+                RecordColumn("buffer_was_full", "bool", "", "whether the hardware lost samples that could not be counted"),
+                RecordColumn("every", "int64", "ns", "time from the begin of this window to the begin of the next one; nothing was sampled between the windows. 0: sampling was continuous"),
             ),
             _pc_sample_windows,
         ),
         RecordSchema(
             "pc_samples",
             "pc_samples",
-            "Where warps stood, and what for: a row for each window, instruction and reason.",
+            "Where warps stood, and what they waited for: a row for each window, instruction and reason.",
             (
-                RecordColumn("start", "int64", "ns", "when the window began, since the recording did"),
-                RecordColumn("duration", "int64", "ns", "of the window"),
-                RecordColumn("name", "symbol", "", "kernel or function that it calls, with its parameters, demangled"),
+                RecordColumn("start", "int64", "ns", "when the window began, counted from the begin of the recording"),
+                RecordColumn("duration", "int64", "ns", "duration of the window"),
+                RecordColumn("name", "symbol", "", "kernel, or function that it calls, with its parameters, demangled"),
                 _DEVICE,
                 _CONTEXT,
-                RecordColumn("offset", "int64", "B", "of the instruction from the begin of the function"),
-                RecordColumn("reason", "text", "", "why the warp did not go on, `long_scoreboard` for one, or that it did: `selected`"),
-                RecordColumn("samples", "int64", "", "how many"),
-                RecordColumn("not_issued", "int64", "", "of these: in cycles in which the scheduler issued nothing"),
-                RecordColumn("code_object", "uint64", "", "checksum of the code that the function is in"),
+                RecordColumn("offset", "int64", "B", "position of the instruction in the function"),
+                RecordColumn("reason", "text", "", "why the warp did not go on, for example `long_scoreboard`; `selected` if it did"),
+                RecordColumn("samples", "int64", "", "number of samples"),
+                RecordColumn("not_issued", "int64", "", "number of these samples in cycles in which the scheduler issued nothing"),
+                RecordColumn("code_object", "uint64", "", "checksum of the code that contains the function"),
             ),
             _pc_samples,
         ),

@@ -1,4 +1,4 @@
-"""Small messages of the schema as dictionaries; columns of events are read by _tables instead."""
+"""Small messages of the schema as dictionaries. Columns of events are read by _tables instead."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ._wire import WireError, fields
 
 
 class _Shape:
-    """How a message is read: what it has where nothing is said, and what becomes of each field."""
+    """How a message is read: the values of absent fields, and how each field is converted."""
 
     def __init__(self, name: str) -> None:
         message: Message = MESSAGES[name]
         self.empty: "dict[str, Any]" = {}
         self.lists: "list[str]" = []
-        # By number: name, whether it comes as bytes, what makes its value (None: it stays as it is), whether it is repeated.
+        # By field number: name, whether it is stored as bytes, the function that makes its value (None: unchanged), whether it is repeated.
         self.fields: "dict[int, tuple[str, bool, Optional[Callable[[Any], Any]], bool]]" = {}
         for field, (number, said) in message.items():
             many, kind = isinstance(said, list), said[0] if isinstance(said, list) else said
@@ -41,12 +41,12 @@ _SHAPES: "dict[str, _Shape]" = {}
 
 
 def text(data: bytes) -> str:
-    """Text as the program gave it, of which nobody says that it is UTF-8."""
+    """Text as the program gave it, which need not be valid UTF-8."""
     return data.decode("utf-8", errors="replace")
 
 
 def with_texts(value: Any) -> Any:
-    """A decoded message, of which all bytes are texts."""
+    """A decoded message with all bytes turned into texts."""
     if isinstance(value, bytes):
         return text(value)
     if isinstance(value, list):
@@ -55,7 +55,7 @@ def with_texts(value: Any) -> Any:
 
 
 def decode(name: str, data: "memoryview | bytes") -> dict[str, Any]:
-    """The message `name`: every field of its schema, absent ones as zero, empty or an empty list, or None. Unknown fields are skipped."""
+    """The decoded message `name` with every field of its schema. Absent fields are zero, empty, an empty list, or None. Unknown fields are skipped."""
     shape = _SHAPES.get(name)
     if shape is None:
         shape = _SHAPES[name] = _Shape(name)

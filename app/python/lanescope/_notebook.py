@@ -1,6 +1,6 @@
-"""Recordings in notebooks: the magics %lanescope and %%lanescope, and a recording as it is shown in a cell.
+"""Recordings in notebooks: the magics %lanescope and %%lanescope, and the display of a recording in a cell.
 
-What is shown is HTML with one inline picture and no script, so it stays in the saved notebook and wherever that is shown.
+The display is HTML with one inline picture and no script, so it stays in the saved notebook and works wherever that is shown.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ USAGE = """%lanescope [OPTIONS] STATEMENT, or %%lanescope [OPTIONS] above a cell
 
 
 def parse(line: str) -> "tuple[dict[str, Any], str]":
-    """Options as keyword arguments, and the statement behind them."""
+    """The options as keyword arguments, and the statement after them."""
     options: "dict[str, Any]" = {}
     while found := _OPTION.match(line):
         name = _SHORT.get(found[1], found[1].lstrip("-").replace("-", "_"))
@@ -76,13 +76,13 @@ def _counted(number: int, things: str) -> str:
 
 
 def _lack(facts: "dict[str, Any]") -> str:
-    """What is missing, behind what there is."""
+    """A text about what is missing, to follow the one about what there is."""
     contents = facts["contents"] if facts["contents"].startswith("incomplete") else ""
     return "".join(f"; {each}" for each in (contents, facts["condition"]) if each)
 
 
 class Summary:
-    """A recording as a cell shows it: its timeline, first findings and a table."""
+    """The display of a recording in a cell: its timeline, first findings and a table."""
 
     def __init__(self, path: "os.PathLike[str] | str", report: str = "cuda_gpu_kern_sum") -> None:
         self._name = os.fspath(path)
@@ -90,7 +90,7 @@ class Summary:
         try:
             self._picture = program.run_text(["report", "--timeline", "-o", "-", path])
         except ProgramError:
-            self._picture = ""  # nothing to draw
+            self._picture = ""  # there is nothing to draw
         facts = program.run_json(["info", "--json", path])
         counts = [_counted(facts["counts"][kind], kind.replace("_", " ")) for kind in _COUNTS if facts["counts"][kind]]
         self._facts = ", ".join([_time(facts["span"]["duration_ns"]), *counts]) + _lack(facts)
@@ -117,7 +117,7 @@ class Summary:
 
 @magics_class
 class LanescopeMagics(Magics):  # type: ignore[misc]
-    """Recordings of cells."""
+    """Magics that record cells."""
 
     _folder: "Optional[tempfile.TemporaryDirectory[str]]" = None
 
@@ -134,7 +134,7 @@ class LanescopeMagics(Magics):  # type: ignore[misc]
             raise ValueError(f"-v needs the name of a variable.\n{USAGE}")
         if not isinstance(report, str):
             raise ValueError(f"-r needs the name of a report.\n{USAGE}")
-        program.check_report(report)  # before the cell runs, which may take long
+        program.check_report(report)  # checked before the cell runs, which may take long
         if not isinstance(options.get("output", ""), str):
             raise ValueError(f"-o needs the name of a file.\n{USAGE}")
         if "output" not in options:
@@ -142,11 +142,11 @@ class LanescopeMagics(Magics):  # type: ignore[misc]
                 LanescopeMagics._folder = tempfile.TemporaryDirectory(prefix="lanescope-")
             options["output"] = os.path.join(self._folder.name, "cell%n.trace")  # type: ignore[union-attr]
         with Recording(**options) as recording:
-            result = self.shell.run_cell(cell if cell is not None else statement)  # which shows what goes wrong in it
+            result = self.shell.run_cell(cell if cell is not None else statement)  # shows the errors of the cell
         if variable:
             self.shell.user_ns[variable] = recording.open()
         display(Summary(recording, report))
         problem = result.error_before_exec or result.error_in_exec
-        if problem is not None:  # who runs cells after one another stops here
-            problem._render_traceback_ = lambda: []  # it was shown already
+        if problem is not None:  # so that running all cells stops here
+            problem._render_traceback_ = lambda: []  # it has been shown already
             raise problem

@@ -1,8 +1,8 @@
 """NVTX ranges of Python code, without another package.
 
-This module is to a tool what a library is that embeds NVTX: the tool's library is named by NVTX_INJECTION64_PATH, or is our agent once a
-recording begins, and puts its functions into the table that is kept here. So every tool that takes NVTX sees these ranges, and where there is
-none a range costs some 0.1 to 0.3 µs. `lanescope attach` does not find the table: this module looks whether the agent has come.
+This module acts like a library that embeds NVTX: the tool is named by NVTX_INJECTION64_PATH, or is our agent once a recording starts. The tool
+puts its functions into the table that is kept here. So every tool that supports NVTX sees these ranges; without a tool, a range costs some
+0.1 to 0.3 µs. `lanescope attach` does not find this table, so this module checks whether the agent has been loaded.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, TypeVar, Union
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _CALLBACKS, _VERSION = 1, 3                # export tables
-_CORE, _DOMAINS = 1, 5                     # modules of functions: without a domain, and with one
-_FUNCTIONS = 16                            # in each
-_RANGE_PUSH_EX, _RANGE_POP = 8, 11         # in the first
-_DOMAIN_PUSH_EX, _DOMAIN_POP, _DOMAIN_CREATE = 4, 5, 12  # in the second
+_CORE, _DOMAINS = 1, 5                     # modules of functions: without and with a domain
+_FUNCTIONS = 16                            # functions in each module
+_RANGE_PUSH_EX, _RANGE_POP = 8, 11         # in the first module
+_DOMAIN_PUSH_EX, _DOMAIN_POP, _DOMAIN_CREATE = 4, 5, 12  # in the second module
 _COLOR_ARGB, _MESSAGE_UTF8 = 1, 1
 _PAYLOAD_INT64, _PAYLOAD_DOUBLE = 2, 3
 
@@ -78,7 +78,7 @@ def _export_table(table: int) -> Optional[int]:
 _get_export_table = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(_export_table)
 
 
-# PYFUNCTYPE: these functions return at once, and other threads need not be let in.
+# PYFUNCTYPE does not release the GIL: these functions return at once.
 _PUSH = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Attributes))
 _POP = ctypes.PYFUNCTYPE(ctypes.c_int)
 _PUSH_IN = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Attributes))
@@ -90,17 +90,17 @@ _push_in: Optional[Any] = None
 _pop_in: Optional[Any] = None
 _create: Optional[Any] = None
 _domains: Dict[str, int] = {}  # the tool's handles
-_setup = threading.RLock()  # a handler of a signal may begin a range, too
+_setup = threading.RLock()  # reentrant, because a signal handler may start a range, too
 _was_set_up = False
 _AGENT = "liblanescope-agent.so"  # the name that it gives itself, wherever its file is
-_LOOK = 0.01      # s, between looks whether the agent has come, which a range begins
+_LOOK = 0.01      # s, between checks whether the agent has been loaded; made by the start of a range
 _next_look = 0.0
 _now = time.monotonic
-_loaded = -1  # how many libraries were, when the agent was last looked for
+_loaded = -1  # how many libraries were loaded when the agent was last looked for
 
 
 def install(tool: ctypes.CDLL) -> bool:
-    """Lets a tool's library take the ranges of this process. Returns whether it does."""
+    """Connects the ranges of this process to a tool's library. Returns whether it accepts them."""
     global _push, _pop, _push_in, _pop_in, _create, _was_set_up
     _was_set_up = True
     is_taken = tool.InitializeInjectionNvtx2(_get_export_table)
@@ -116,7 +116,7 @@ def install(tool: ctypes.CDLL) -> bool:
 
 
 def _handle_of(domain: str) -> Optional[int]:
-    """The tool's for a domain; None stands for the one without a name, where the tool has no other."""
+    """The tool's handle for a domain; None is the default domain, used if the tool supports no others."""
     known = _domains.get(domain)
     if known is None and _create is not None and (made := _create(domain.encode("utf-8", "replace"))):
         known = _domains.setdefault(domain, made)
@@ -124,7 +124,7 @@ def _handle_of(domain: str) -> Optional[int]:
 
 
 def _set_up() -> None:
-    """As every library with NVTX does at its first call."""
+    """Does what every library with NVTX does at its first call."""
     global _was_set_up
     if _was_set_up:
         return
@@ -135,7 +135,7 @@ def _set_up() -> None:
     try:
         install(ctypes.CDLL(path))
     except (OSError, AttributeError):
-        pass  # NVTX is silent where its tool can't be loaded
+        pass  # NVTX reports nothing if its tool can't be loaded
 
 
 class _LoadedFile(ctypes.Structure):  # dl_phdr_info
@@ -145,9 +145,9 @@ class _LoadedFile(ctypes.Structure):  # dl_phdr_info
 
 @functools.lru_cache(maxsize=None)
 def _count_of_loads() -> Callable[[], int]:
-    """What asks how many libraries the loader has loaded so far, in some µs and without a file.
+    """A function that returns how many libraries the loader has loaded so far, in some µs and without reading a file.
 
-    It calls back with its lock held: nothing may then wait for Python's lock, nor run Python code, in which a Ctrl+C would be lost.
+    The loader calls back with its lock held. The callback must not wait for the GIL or run Python code, in which a Ctrl+C would be lost.
     """
     library = ctypes.PyDLL(None)
     copy = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memmove", library))
@@ -163,9 +163,9 @@ def _count_of_loads() -> Callable[[], int]:
 
 
 def _look_for_tool() -> None:
-    """Of a process without one: the one that it was started with, or our agent, which `lanescope attach` has loaded meanwhile."""
+    """If there is no tool yet, looks for the one that the process was started with, or for our agent, which `lanescope attach` may have loaded meanwhile."""
     global _next_look, _loaded
-    with _setup:  # threads that begin ranges meanwhile wait for it, or theirs would be lost
+    with _setup:  # threads that start ranges meanwhile wait here, or their ranges would be lost
         if _push is not None or _now() < _next_look:
             return
         try:
@@ -175,21 +175,21 @@ def _look_for_tool() -> None:
                 _loaded = loaded
                 install(ctypes.CDLL(_AGENT, mode=os.RTLD_NOLOAD | os.RTLD_NOW))
         except (OSError, AttributeError):
-            pass  # it has not come
+            pass  # it is not loaded
         finally:
             _next_look = _now() + _LOOK
 
 
 def _forget_threads_of_parent() -> None:
     global _setup
-    _setup = threading.RLock()  # one of them may have held it
+    _setup = threading.RLock()  # a thread of the parent may have held it
 
 
 os.register_at_fork(after_in_child=_forget_threads_of_parent)
 
 
 def returns_before_it_runs(function: Callable[..., Any]) -> str:
-    """What a function is whose call only makes something that runs later; empty for others."""
+    """What kind of function it is, if its call only makes something that runs later; empty for other functions."""
     if inspect.iscoroutinefunction(function):
         return "a coroutine"
     return "a generator" if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function) else ""
@@ -212,17 +212,17 @@ _PLAIN = (type(None), int, float)
 
 
 def _plain(payload: Any) -> Union[int, float]:
-    """Of numpy's numbers and the like."""
+    """The plain value of numbers of numpy and similar types."""
     if isinstance(payload, numbers.Integral):
         return int(payload)
     if isinstance(payload, numbers.Real):
         return float(payload)
-    # A tensor might have the program wait for its GPU, unsaid.
+    # Reading a tensor could make the program wait for its GPU without a sign of it.
     raise TypeError(f"A payload is a number, not {type(payload).__name__}: give it as int(...) or float(...).")
 
 
 class Range(contextlib.ContextDecorator):
-    """What annotate() gives. May be entered any number of times, on any thread."""
+    """The return value of annotate(). It may be entered any number of times, on any thread."""
 
     def __init__(self, message: str, color: Optional[int], payload: Union[int, float, None], domain: Optional[str]) -> None:
         if payload.__class__ not in _PLAIN:
@@ -234,7 +234,7 @@ class Range(contextlib.ContextDecorator):
         self._attributes = _attributes(message, color, payload)
         self._domain = domain
 
-    # Where nothing is recorded, most of what a range costs are these two calls and the look at the clock.
+    # While nothing is recorded, a range costs mostly these two calls and the reading of the clock.
     def __enter__(self) -> "Range":
         if _push is None:
             if _now() < _next_look:
@@ -260,7 +260,7 @@ class Range(contextlib.ContextDecorator):
         return super().__call__(function)
 
 
-# The same range is made once: that takes 0.3 µs less than to make it each time.
+# Equal ranges are made once: that is 0.3 µs faster than making one each time.
 @functools.lru_cache(maxsize=4096, typed=True)
 def _range(message: str, color: Optional[int] = None, payload: Union[int, float, None] = None, domain: Optional[str] = None) -> Range:
     """An NVTX range around a block, or around each call of a function.
@@ -268,8 +268,8 @@ def _range(message: str, color: Optional[int] = None, payload: Union[int, float,
         with lanescope.annotate("load", payload=batch): ...
         @lanescope.annotate("forward", color=0xFF76B900)
 
-    `color` is ARGB, `payload` a number that is stored with the range, `domain` the NVTX domain to which it belongs. Ranges of one thread and domain
-    nest. What it gives may be entered any number of times, on any thread.
+    `color` is ARGB, `payload` is a number that is stored with the range, and `domain` is the NVTX domain of the range. Ranges of one thread and domain
+    nest. The result may be entered any number of times, on any thread.
     """
     return Range(message, color, payload, domain)
 

@@ -1,4 +1,4 @@
-"""Another process that is waited for."""
+"""Another process that this one waits for."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Optional
 
 from ._errors import RecordingError
 
-LOOK = 0.2           # s, between looks at it
-_STANDING_LOOKS = 10  # in a row: who stopped it, or holds it in a debugger, means it
-LOOKS = 1500         # five minutes; counted, since this process may have been stopped meanwhile, too
-_BEGIN = 19          # of the words behind a program's name in /proc/PID/stat
+LOOK = 0.2           # s, between looks at the process
+_STANDING_LOOKS = 10  # looks in a row that find it stopped: then somebody stopped it, or a debugger holds it, on purpose
+LOOKS = 1500         # five minutes; looks are counted instead of time, because this process may have been stopped meanwhile, too
+_BEGIN = 19          # index of the start time among the words after a program's name in /proc/PID/stat
 
 
 class Process:
-    """What /proc shows of it, and of no other process that has its number later."""
+    """What /proc says about a process. A later process with the same number is recognised as another one."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -26,10 +26,10 @@ class Process:
             with open(f"/proc/{self.pid}/stat", encoding="utf-8", errors="replace") as file:
                 return file.read().rpartition(")")[2].split()
         except OSError:
-            return None  # it is gone, or hidden from this user
+            return None  # the process is gone, or hidden from this user
 
     def state(self) -> str:
-        """A letter, as ps shows it; X where it is gone, and ? where that alone is known that it is not."""
+        """A letter as in ps; X if the process is gone, ? if it is only known to exist."""
         if not self.pid:
             return "X"
         words = self._words()
@@ -48,11 +48,11 @@ class Process:
 
 
 class Patience:
-    """With a recorder: look() is called every LOOK seconds, and raises the sentence that is said where it stands still or takes too long."""
+    """For waiting for a recorder: look() must be called every LOOK seconds. It raises an error sentence if the recorder stands still or takes too long."""
 
     def __init__(self, process: Process, waited_for: str) -> None:
         self._process = process
-        self._waited_for = waited_for  # as in: it has not ...
+        self._waited_for = waited_for  # ends the sentence "it has not ..."
         self._looks = 0
         self._standing = 0
 

@@ -1,4 +1,4 @@
-"""The fixture gpu_budget. pytest loads this module by the entry point of the package."""
+"""The fixture gpu_budget. pytest finds this module by the package's entry point."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ from .budget import gpu_budget as _gpu_budget
 
 @pytest.fixture
 def gpu_budget(tmp_path: pathlib.Path) -> "Callable[..., Any]":
-    """with gpu_budget(idle=0.2, kernels=40): ... fails the test where the block costs more on the GPU."""
+    """with gpu_budget(idle=0.2, kernels=40): ... fails the test if the block costs more on the GPU."""
     return functools.partial(_gpu_budget, tmp_path / "budget.trace")

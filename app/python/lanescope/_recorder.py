@@ -1,4 +1,4 @@
-"""The recorder: a `lanescope attach` that this process starts, and that is no child of it: a program may wait for all of its children."""
+"""The recorder: a `lanescope attach` that this process starts. It is not a child of this process, because a program may wait for all of its children."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ._descriptors import Descriptor
 from ._errors import RecordingError
 from ._process import LOOK, Patience, Process
 
-_PREFIX = "lanescope: "  # of sentences, as the program prints them
-_BUSY = "Looking up the names of the code that ran"  # tells someone who waits at a terminal why; nothing is missing
+_PREFIX = "lanescope: "  # of the sentences that the program prints
+_BUSY = "Looking up the names of the code that ran"  # tells users at a terminal why they wait; it does not mean that something is missing
 _LARGEST_ANSWER = 64 << 10
 _LONGEST_FOLDER = 56  # bytes, as app/cli/session/session_directory.h has it
-_ERRORS = 2  # the descriptor of the recorder to which it prints
+_ERRORS = 2  # the descriptor to which the recorder prints
 _count = 0
-_left: "list[Recorder]" = []  # that were no longer waited for
+_left: "list[Recorder]" = []  # recorders that we stopped waiting for
 
 
 def arguments_of(options: "dict[str, Any]") -> "list[str]":
-    """Options of the command line, as keyword arguments: `max_file_size="1G"` is --max-file-size=1G, a list is one with commas. For the end of a command."""
+    """Keyword arguments as options of the command line: `max_file_size="1G"` is --max-file-size=1G, and a list is joined by commas. They must end a command."""
     arguments, bare = [], []
     for name, value in options.items():
         option = "--" + {"force": "force-overwrite"}.get(name, name).replace("_", "-")
@@ -48,11 +48,11 @@ def arguments_of(options: "dict[str, Any]") -> "list[str]":
             arguments.append(f"{option}={','.join(map(str, value))}")
         else:
             arguments.append(f"{option}={value}")
-    return arguments + bare  # one that needs a value finds none behind it
+    return arguments + bare  # last, so that an option that needs a value finds none after it
 
 
 def _session_socket(name: str) -> str:
-    """Where a session listens, as app/cli/session_directory.h has it."""
+    """The path of the session's socket, as in app/cli/session/session_directory.h."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     try:
         status = os.stat(runtime) if runtime else None
@@ -64,7 +64,7 @@ def _session_socket(name: str) -> str:
 
 
 def _end_of(pid: int) -> "list[Descriptor]":
-    """What can be read once this process is gone; nothing where the kernel (before 5.3) has no such thing."""
+    """A descriptor that becomes readable when the process has ended; empty if the kernel (before 5.3) has none."""
     try:
         return [Descriptor(os.pidfd_open(pid))] if pid else []
     except (AttributeError, OSError):
@@ -72,14 +72,14 @@ def _end_of(pid: int) -> "list[Descriptor]":
 
 
 def _can_be_read(descriptor: Descriptor) -> bool:
-    """Now or within a look; its end, too."""
+    """Whether it can be read, or its other end is closed, now or within LOOK seconds."""
     poll = select.poll()
     poll.register(descriptor.number, select.POLLIN)
     return bool(poll.poll(LOOK * 1000))
 
 
 class Recorder:
-    """Runs from its construction until end(). Fails with RecordingError or ProgramError; this process then is as before."""
+    """Runs from its construction until end(). The constructor fails with RecordingError or ProgramError; this process is then as before."""
 
     def __init__(self, arguments: "list[str]") -> None:
         global _count
@@ -91,12 +91,12 @@ class Recorder:
             self._folder = os.getcwd()
         except OSError as error:
             raise RecordingError(f"The folder of this process is gone ({error.strerror}): enter another one, or files have no place.") from error
-        self._place = os.path.join(self._folder, _session_socket(self.name))  # from now on: the program may change its environment, folder and user
-        self._last_word = ""  # that it printed
+        self._place = os.path.join(self._folder, _session_socket(self.name))  # kept from the start: the program may change its environment, folder and user
+        self._last_word = ""  # the last line that it printed
         self.pid = 0
         self._process = Process(0)
-        self._code: Optional[int] = None  # that it ended with; None where it could not say so
-        self._is_unheard = False  # ended, and this process could not listen to how
+        self._code: Optional[int] = None  # its exit code; None if it could not report it
+        self._is_unheard = False  # it ended, but this process could not read how
         self._has_begun = False
         self._has_spoken = threading.Event()  # begun, or ended
         self._has_ended = threading.Event()
@@ -112,7 +112,7 @@ class Recorder:
         self._told, self._says, self._tells_number = told, says, tells.number
         with ours:
             command = [found, "attach", f"--from-inside={theirs.number}", f"--tell={tells.number}", f"--session-new={self.name}", str(os.getpid()), *arguments]
-            try:  # a session of its own: Ctrl+C in the terminal is ours, and ends the recording in order
+            try:  # start_new_session: a Ctrl+C in the terminal reaches only us, and we end the recording in order
                 with theirs, tells, speaks:
                     self._starter = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=speaks.number,
                                                      pass_fds=[theirs.number, tells.number], start_new_session=True)
@@ -132,7 +132,7 @@ class Recorder:
                 raise
             self._process = Process(self.pid)
             self._hang_bell()
-            if self.pid != self._starter.pid:  # it goes on in a process of its own, or says why it can't
+            if self.pid != self._starter.pid:  # it continues in a process of its own, or says why it can't
                 code = self._starter.wait()
                 self._code = None if self.pid else code
             self._reader = self._new_reader()
@@ -143,7 +143,7 @@ class Recorder:
                 ours.close()
                 with contextlib.suppress(RecordingError):
                     self._ask_for_end()
-                if self._reader.ident is None:  # a limit, or the interpreter's end
+                if self._reader.ident is None:  # the thread did not start: a limit was reached, or the interpreter ends
                     self._close()
                     raise RecordingError(f"No thread can be started to listen to the recorder: {problem}.") from problem
                 with contextlib.suppress(RecordingError):
@@ -151,14 +151,14 @@ class Recorder:
                 raise
 
     def _await_first_word(self) -> None:
-        """Until it has said which process it is, or that it refuses."""
+        """Waits until the recorder has said which process it is, or that it refuses."""
         patience = Patience(Process(self._starter.pid), "begun")
         while not self.pid:
             if _can_be_read(self._told):
                 if not self._take_records(self._told.number):
                     return
             elif self._starter.poll():
-                return  # though a child that was forked meanwhile without Python may have the other end
+                return  # no end of file arrives if a child that was forked meanwhile outside of Python has the other end
             else:
                 patience.look()
 
@@ -169,7 +169,7 @@ class Recorder:
         try:
             connection.send(b"ready")
         except OSError:
-            pass  # it has ended, and says why
+            pass  # it has ended and says why
         patience = Patience(self._process, "begun")
 
         def runs() -> bool:
@@ -197,11 +197,11 @@ class Recorder:
             each.close()
 
     def _read(self, told: Descriptor, says: Descriptor) -> None:
-        """What it tells, and what it prints, until it has said how it ended, or is gone; or until the program closes these descriptors."""
+        """Reads what it tells and prints until it says how it ended, it is gone, or the program closes these descriptors."""
         takes = {told: self._take_records, says: self._take_words}
         gone = _end_of(self.pid)
         is_gone = self._process.is_gone()
-        with selectors.PollSelector() as selector:  # without a descriptor of its own, and what it waits for it keeps open meanwhile
+        with selectors.PollSelector() as selector:  # needs no descriptor of its own, and keeps those that it waits for open meanwhile
             for each in [*takes, *gone]:
                 selector.register(each.number, selectors.EVENT_READ)
             while told in takes and not is_gone:
@@ -210,7 +210,7 @@ class Recorder:
                     selector.unregister(each.number)
                     del takes[each]
                 if told not in takes:
-                    return  # end() sees to what becomes of it
+                    return  # end() finds out how it ends
                 if not gone or gone[0].number in ready:
                     is_gone = self._process.is_gone()
                     for each in gone if not is_gone else ():  # the program has closed it
@@ -221,7 +221,7 @@ class Recorder:
                         selector.unregister(each.number)
                         each.close()
                         del takes[each]
-        # What is in them is all that comes, though a child that was forked meanwhile may have their other ends for as long as it lives.
+        # Nothing more will come than what the pipes hold now; a child that was forked meanwhile may keep their other ends open for as long as it lives.
         for each, take in takes.items():
             with each, contextlib.suppress(BlockingIOError):
                 if each.is_open():
@@ -234,7 +234,7 @@ class Recorder:
         self._has_spoken.set()
 
     def _take_records(self, descriptor: int) -> bool:
-        """As app/cli/session/asking_program.h has them; false at their end, and behind the last."""
+        """Reads the records of app/cli/session/asking_program.h. False at the end of file and after the last record."""
         some = os.read(descriptor, _LARGEST_ANSWER)
         *records, self._records = (self._records + some).split(b"\0")
         for record in records:
@@ -251,7 +251,7 @@ class Recorder:
         return bool(some)
 
     def _take_words(self, descriptor: int) -> bool:
-        """What it prints for people; false at its end."""
+        """Reads the lines for people. False at the end of file."""
         some = os.read(descriptor, _LARGEST_ANSWER)
         *lines, self._words = (self._words + some).split(b"\n")
         for line in lines:
@@ -268,7 +268,7 @@ class Recorder:
         return not self._has_ended.is_set()
 
     def _hang_bell(self) -> None:
-        """A pipe that asks it to end with the rights that this process has now: it may become another user."""
+        """Sets up a pipe that signals the recorder with the rights that this process has now, because the process may become another user."""
         if not self.pid:
             return
         bell = self._bell[0].number
@@ -292,7 +292,7 @@ class Recorder:
             os.write(rings.number, b"\0")
 
     def _listen_anew(self) -> None:
-        """Where the program has closed what it did not open, the recorder still has the other ends: what it tells at its end is read of them."""
+        """If the program has closed our descriptors, the recorder still has the other ends. Opens them anew to read what it says at its end."""
         if not self._runs() or self._told.is_open():
             return
         self._says.close()
@@ -306,13 +306,13 @@ class Recorder:
             reader = self._new_reader()
             reader.start()
             self._reader = reader
-        except (OSError, RuntimeError):  # it is another user's, or gone; or there can be no thread
+        except (OSError, RuntimeError):  # the recorder belongs to another user or is gone, or no thread could be started
             self._told, self._says = before
             for each in anew:
                 each.close()
 
     def failure(self) -> str:
-        """Its last words."""
+        """The last words of the recorder."""
         if self._last_word in self.messages:
             self.messages.remove(self._last_word)
         return self._last_word
@@ -326,7 +326,7 @@ class Recorder:
         return True
 
     def ask(self, **request: Any) -> "dict[str, Any]":
-        """What `lanescope start` and `stop` ask of a session."""
+        """Sends the session a request of `lanescope start` or `stop`."""
         patience = Patience(self._process, "answered")
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
             try:
@@ -346,7 +346,7 @@ class Recorder:
         return dict(answer)
 
     def _await(self, event: threading.Event, waited_for: str) -> None:
-        """Fails where it stands still, or takes very long."""
+        """Waits for the event. Fails if the recorder stands still or takes very long."""
         patience = Patience(self._process, waited_for)
         while not event.wait(LOOK):
             if self._process.is_gone() and not self._reader.is_alive() and not self._has_ended.is_set():
@@ -356,7 +356,7 @@ class Recorder:
             patience.look()
 
     def await_end(self) -> None:
-        """Returns once it has ended, by itself or by end(). Fails where it stands still, or takes very long."""
+        """Returns once it has ended, by itself or by end(). Fails if it stands still or takes very long."""
         try:
             self._await(self._has_ended, "ended")
         except RecordingError:
@@ -367,11 +367,11 @@ class Recorder:
         self._reader.join(LOOK)
         self._starter.wait()
         if self.pid and self.pid != self._starter.pid:
-            with contextlib.suppress(ChildProcessError):  # it is a child of ours where this process is the first one of a container
+            with contextlib.suppress(ChildProcessError):  # it is our child if this process is the first one of a container
                 os.waitpid(self.pid, 0)
 
     def end(self) -> None:
-        """Ends the recording in order, and waits until its files are complete. Fails where they are not."""
+        """Ends the recording in order and waits until its files are complete. Fails if they are not."""
         if self._to_come:
             self._to_come.end()
         self._listen_anew()

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 _Path = Union["os.PathLike[str]", str]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_begin = threading.Lock()  # of one recording after the other
+_begin = threading.Lock()  # so that recordings begin one after the other
 _current: "Optional[Recording]" = None
 
 
 def numbered(output: _Path, number: int) -> str:
-    """The second of several recordings of one name goes to run-2.trace; where %n stands, the recorder numbers them."""
+    """The name of a later recording: the second one of run.trace is run-2.trace. A name with %n is numbered by the recorder."""
     name = os.fsdecode(output)
     if number == 1 or "%n" in name:
         return name
@@ -39,9 +39,10 @@ class _UnderWay(RecordingError):
 
 
 class Recording:
-    """A recording of this process, which is made by record() or start(). One at a time; any thread may stop it, its other methods are for one at a time.
+    """A recording of this process, made by record() or start(). Only one can run at a time.
 
-    Afterwards it stands for its file: lanescope.open(recording). `paths` are all files, of which a schedule makes several.
+    Any thread may stop it; its other methods must not be called by several threads at once.
+    When it is over, it can be read: lanescope.open(recording). `paths` are all files; a schedule makes several.
     """
 
     def __init__(self, output: Optional[_Path] = None, *, schedule: Optional[Schedule] = None, **options: Any) -> None:
@@ -53,12 +54,12 @@ class Recording:
         self._range: Optional[Range] = None
         self._recorder: Optional[Recorder] = None
         self._place: "tuple[int, Phase]" = (0, Phase.IDLE)
-        self._lost: Optional[Exception] = None  # why steps of a schedule were not recorded; for stop()
-        self._process = 0  # that is recorded; 0: not begun
-        self._changing = threading.RLock()  # start() and stop(), where threads differ on which comes first
+        self._lost: Optional[Exception] = None  # why steps of a schedule were not recorded; raised by stop()
+        self._process = 0  # the process that is recorded; 0 before the start
+        self._changing = threading.RLock()  # held by start() and stop(), which threads may call at the same time
 
     def start(self) -> "Recording":
-        """Returns once everything is recorded from here on."""
+        """Starts the recording. Returns once everything from here on is recorded."""
         global _current
         with _begin:
             if _current is not None:
@@ -75,14 +76,14 @@ class Recording:
                 with contextlib.suppress(RecordingError):
                     self._detach()
                 raise
-            if _current is not self:  # a signal's handler has stopped it meanwhile
+            if _current is not self:  # a signal handler has stopped it meanwhile
                 self._detach()
             elif self._schedule:
                 self.mark_step()
         return self
 
     def stop(self) -> "Recording":
-        """Returns once the files are complete. Does nothing where it is over, and in children that were forked meanwhile."""
+        """Ends the recording. Returns once the files are complete. Does nothing if it is over, or in a child that was forked meanwhile."""
         global _current
         if self._process != os.getpid():
             return self
@@ -99,9 +100,9 @@ class Recording:
         return self
 
     def step(self) -> None:
-        """Ends one step of the program's loop, and begins the next one: for a schedule, and as NVTX ranges "step N".
+        """Ends one step of the program's loop and starts the next one, for the schedule and as NVTX ranges "step N".
 
-        Where a schedule's recorder has ended or fails, this warns and the loop goes on unrecorded to the next cycle; stop() raises the reason.
+        If the recorder of a schedule has ended or fails, this warns, and the loop goes on unrecorded until the next cycle; stop() then raises the error.
         """
         if self._process != os.getpid() or _current is not self:
             return
@@ -115,14 +116,14 @@ class Recording:
         self.mark_step()
 
     def mark_step(self) -> None:
-        """Marks what follows as a step, too, in a recording without a schedule, where otherwise step() marks the second and later ones."""
+        """Marks the current step as an NVTX range. Needed for the first step of a recording without a schedule, because step() marks only the later ones."""
         is_recorded = self._schedule is None or self._place[1] is Phase.ACTIVE
         if is_recorded and self._range is None and _current is self:
             self._range = annotate(f"step {self._step}").__enter__()
 
     @property
     def path(self) -> str:
-        """The file, or the first of several."""
+        """The path of the file, or of the first of several."""
         if not self.paths:
             raise RecordingError("This recording has no file: " + ("it is not over." if _current is self else "nothing was recorded."))
         return self.paths[0]
@@ -144,7 +145,7 @@ class Recording:
         except (ProgramError, RecordingError) as error:
             if kind is None:
                 raise
-            warnings.warn(str(error), RecordingWarning, stacklevel=2)  # the block's own exception says more
+            warnings.warn(str(error), RecordingWarning, stacklevel=2)  # the exception of the with block says more
 
     def _end_range(self) -> None:
         if self._range:
@@ -185,13 +186,13 @@ class Recording:
         try:
             recorder.ask(command="stop")
         except RecordingError as error:
-            if recorder.answers():  # the capture has ended by itself, by its duration or size
+            if recorder.answers():  # the capture has ended by itself, because of its duration or size limit
                 warnings.warn(f"Not all steps of this cycle were recorded: {error}", RecordingWarning, stacklevel=5)
             else:
                 self._detach()
 
     def _lose(self, error: Exception) -> None:
-        """Of the cycle that is under way, nothing more is recorded."""
+        """Stops recording for the rest of the current cycle."""
         warnings.warn(f"Step {self._step} and those after it are not recorded: {error}", RecordingWarning, stacklevel=3)
         try:
             self._detach()
@@ -218,12 +219,12 @@ def record(output: Optional[_Path] = None, *, schedule: Optional[Schedule] = Non
 
 
 def start(output: Optional[_Path] = None, *, schedule: Optional[Schedule] = None, **options: Any) -> Recording:
-    """Begins a recording as record() describes it, for stop()."""
+    """Starts a recording with the arguments of record(). End it with stop()."""
     return Recording(output, schedule=schedule, **options).start()
 
 
 def stop() -> Recording:
-    """Ends the recording that is under way."""
+    """Ends the current recording."""
     recording = _current
     if recording is None:
         raise RecordingError("No recording of this process is under way.")
@@ -231,12 +232,12 @@ def stop() -> Recording:
 
 
 def profile(function: "Union[_Function, _Path, None]" = None, **options: Any) -> Any:
-    """Records each call of a function into a file of its own, with an NVTX range of its name:
+    """Records each call of a function into a file of its own, with an NVTX range that has the function's name:
 
         @lanescope.profile                                       into train1.trace, train2.trace, ...
         @lanescope.profile("epoch.trace", trace=["nvtx"])        into epoch.trace, epoch-2.trace, ...
 
-    A call while a recording is under way, of this or another function, becomes a range in that one.
+    If another recording runs, of this or another function, a call becomes a range in it.
     """
     if not callable(function):
         return functools.partial(_recorded, output=function, options=options)
@@ -247,7 +248,7 @@ def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, 
     if kind := returns_before_it_runs(function):
         raise TypeError(f"profile can't record {function.__qualname__}: it is {kind}. Record the call that runs it.")
 
-    # Objects that can be called have none; those of functools.partial stand for a function.
+    # Callable objects have no name; an object of functools.partial stands for its function.
     named = getattr(function, "func", function)
     name = getattr(named, "__name__", type(named).__name__)
     qualified_name = getattr(named, "__qualname__", type(named).__qualname__)

@@ -1,7 +1,7 @@
-"""Field numbers of proto/lanescope/trace.proto and kernel_metrics.proto, as far as this package reads them. tests/python/test_schema.py holds them to those files.
+"""Field numbers of proto/lanescope/trace.proto and kernel_metrics.proto that this package needs. tests/python/test_schema.py compares them with those files.
 
 A message maps the names of its fields to (number, type). Types are those of the schema: "uint", "sint", "fixed32", "fixed64", "double", "bool",
-"bytes", or another message; in brackets where the field is repeated. Enumerations are "uint".
+"bytes", or another message; in brackets if the field is repeated. Enumerations are "uint".
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ FRAME_TYPES = {
     "kernel_metrics": 21,
     "instruction_counts": 22,
 }
+LARGEST_FRAME_TYPE = 24  # of the format as it is now; the package does not need all frame types
 
 _UINTS, _SINTS, _FIXED64S, _FIXED32S = ["uint"], ["sint"], ["fixed64"], ["fixed32"]
 
-# Fields of which absence says something else than zero.
+# Fields whose absence means something other than zero.
 WITH_PRESENCE = {("JobPlace", "rank"), ("JobPlace", "local_rank")}
 
 MESSAGES: dict[str, Message] = {
@@ -445,7 +446,7 @@ DETAIL_COLUMNS: dict[int, "tuple[str, ...]"] = {
     11: ("call_node", "origin", "processor", "period"),
 }
 
-# By numbers of TrackKind: the tables of its events, and the kind of its details; 0 none. Rows of processors repeat the states of threads.
+# By TrackKind: the tables that its events belong to, and the kind of its details (0: none). Rows of processors repeat the states of threads.
 TRACK_KINDS: dict[int, "tuple[tuple[str, ...], int]"] = {
     0: (("kernels",), 1),
     1: (("copies", "sets"), 2),
@@ -467,7 +468,7 @@ TRACK_KINDS: dict[int, "tuple[tuple[str, ...], int]"] = {
     17: (("cuda_events",), 5),
 }
 
-# Numbers of enumerations, in the words of the tables.
+# The values of enumerations, in the words of the tables.
 ENUMERATIONS: dict[str, list[str]] = {
     "KernelReplay": ["none", "kernel", "spread", "application", "range"],
     "ThreadState": ["unknown", "running", "runnable", "blocked"],

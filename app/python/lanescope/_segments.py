@@ -1,4 +1,4 @@
-"""Events of compacted files: what their ids stand for, and a segment of a lane as a chunk whose columns tables are made of."""
+"""Events of compacted files: what their ids stand for, and lane segments as chunks from whose columns tables are made."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from ._wire import WireError, fields, running_sum, varints, zigzag
 if TYPE_CHECKING:
     from ._frames import Frame
 
-_PROCESS_RANGES = 6  # of TrackKind
+_PROCESS_RANGES = 6  # a TrackKind
 
 
 class FileTables:
-    """What ids in lane segments of a file stand for. Details are decoded when the first of them is asked for; `note_damaged` is told where those that make no sense lie."""
+    """What ids in lane segments of a file stand for. Details are decoded when the first is asked for; `note_damaged` is called with the frames of damaged
+    details."""
 
     def __init__(self, texts: Texts, most_detail_bytes: int, note_damaged: "Callable[[Frame], None]") -> None:
         self._most_detail_bytes = most_detail_bytes
@@ -72,7 +73,7 @@ class FileTables:
 
 
 def decode_details(payload: memoryview) -> "Optional[tuple[int, int, int, list[Array]]]":
-    """Kind, first id, rows and columns of a frame; None for a kind that is not known."""
+    """Kind, first id, number of rows, and columns of a frame; None for an unknown kind."""
     numbers = {number: name for name, (number, _) in MESSAGES["Details"].items()}
     found = {"kind": 0, "first": 0, "rows": 0}
     columns: "list[Array]" = []
@@ -93,13 +94,13 @@ def decode_details(payload: memoryview) -> "Optional[tuple[int, int, int, list[A
 
 
 def track_of(segment: memoryview) -> int:
-    """The position of the track of a segment, or of a segment's head, which begin alike."""
+    """The position of the track of a segment or of a segment's head; both start alike."""
     number = MESSAGES["LaneSegment"]["track"][0]
     return next((value for field, value in fields(segment) if field == number and isinstance(value, int)), 0)
 
 
 def entries_of_index(payload: memoryview) -> "dict[int, Optional[int]]":
-    """By positions of the frames that a frame of the index names: of lane segments, their tracks."""
+    """The positions of the frames that a frame of the index names. The value is the track of a lane segment, None for other frames."""
     entry_number, offset_number, head_number = MESSAGES["Index"]["entries"][0], MESSAGES["IndexEntry"]["offset"][0], MESSAGES["IndexEntry"]["segment"][0]
     found: "dict[int, Optional[int]]" = {}
     for number, entry in fields(payload):
@@ -116,7 +117,7 @@ def entries_of_index(payload: memoryview) -> "dict[int, Optional[int]]":
 
 
 class SegmentChunk(Chunk):
-    """Events of lane segments that belong to one table, with the columns that chunks of that table have."""
+    """Events of lane segments that belong to one table, with the same columns as chunks of that table."""
 
     def __init__(self, table: str, members: "list[Member]", tables: FileTables, epoch: int) -> None:
         super().__init__("LaneSegment", members, "gap")
@@ -125,10 +126,10 @@ class SegmentChunk(Chunk):
         self._tables, self._tracks = tables, [tables.tracks[place] for place in places]
         kinds = [TRACK_KINDS.get(track["kind"], ((), 0)) for track in self._tracks]
         self.refuse(np.array([table not in kind[0] for kind in kinds]), "a lane segment is of another track than the index says")
-        self._kind = kinds[0][1]  # a table's details are of one kind
+        self._kind = kinds[0][1]  # all details of a table are of one kind
         self._epoch = epoch
         self._made: "dict[str, Array]" = {}
-        self._chosen: "Optional[Array]" = None  # rows that are of this table; None: all
+        self._chosen: "Optional[Array]" = None  # the rows that belong to this table; None: all
         if table in ("copies", "sets"):
             chosen = self._tables.detail(self._kind, "operation", self._details()) == ("copies", "sets").index(table)
             self._made.clear()
@@ -137,7 +138,7 @@ class SegmentChunk(Chunk):
             self.sizes = np.bincount(owners[chosen], minlength=len(members))
 
     def _once(self, name: str, make: "Callable[[], Array]") -> Array:
-        """A column of the table's rows; made when it is first asked for."""
+        """A column of the table's rows, made when it is first asked for."""
         if name not in self._made:
             whole = make()
             self._made[name] = whole if self._chosen is None else whole[self._chosen]
@@ -181,9 +182,9 @@ class SegmentChunk(Chunk):
             return self._threads()
         if name == "depth":
             return self.of_members(self.scalars("lane"))
-        if name == "device":  # of page faults: 0 is the CPU
+        if name == "device":  # for page faults: 0 is the CPU
             return self.of_members([1 + track["device"] if track["on_gpu"] else 0 for track in self._tracks])
-        if name == "memory_kind" and self._kind == 2:  # of sets
+        if name == "memory_kind" and self._kind == 2:  # for sets
             return self._of_detail("destination_memory")
         values = self._of_detail(name)
         return values.view(np.uint64) if name in ("address", "virtual_address") else values

@@ -1,6 +1,6 @@
-"""Tables of events: which there are, their columns, and how a chunk's columns become theirs.
+"""Tables of events: their names and columns, and how these are made from a chunk's columns.
 
-A table's column is made by a small function of a Chunk. docs/tables.md says what each is; tests/python/test_tables.py holds that page to this file.
+A table's column is made by a small function of a Chunk. docs/tables.md describes each column; tests/python/test_tables.py compares that page with this file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 
 class DamagedMembers(WireError):
-    """Some of the chunks that are read together make no sense."""
+    """Some of the chunks that are read together are damaged."""
 
     def __init__(self, members: Array, why: str) -> None:
         super().__init__(why)
@@ -32,7 +32,7 @@ _MOST_FIELDS = 100_000  # of a chunk; writers need one for each column
 
 
 class Member(NamedTuple):
-    """One chunk of those that are read together: its fields by number, columns as bytes."""
+    """One of the chunks that are read together: its fields by number, with columns as bytes."""
 
     dictionary: Dictionary
     base_time: int
@@ -55,33 +55,33 @@ def member_of(data: memoryview, dictionary: Dictionary, base_time: int) -> Membe
 
 
 class Chunk:
-    """The events of chunks of one kind: of one, or of many small ones, which would take a thousand times as long one by one. Columns of the schema are
-    decoded when they are first asked for, those of all members at once; DamagedMembers says which of them make no sense.
+    """The events of chunks of one kind: one chunk or many small ones, which would take a thousand times as long if read one by one. Columns of the schema
+    are decoded when they are first asked for, for all members at once. DamagedMembers says which members are damaged.
     """
 
     def __init__(self, message: str, members: "list[Member]", rows_by: str = "") -> None:
         self._schema = MESSAGES[message]
         self._members = members
         self._cache: "dict[str, tuple[Array, Array]]" = {}
-        self._joined: "dict[str, tuple[Array, Array, Array]]" = {}  # tables of all dictionaries in one
+        self._joined: "dict[str, tuple[Array, Array, Array]]" = {}  # tables with the rows of all dictionaries
         if not rows_by:
             rows_by = "start_delta" if "start_delta" in self._schema else "time_delta"
         self._rows_by = rows_by
-        self.sizes = self._stored(rows_by)[1]  # events of each member
+        self.sizes = self._stored(rows_by)[1]  # number of events of each member
         self.refuse(self.sizes > LARGEST_CHUNK, "a chunk has too many events")
         self.size = int(self.sizes.sum())
 
     def refuse(self, members: Array, why: str) -> None:
-        """Raises DamagedMembers where this is true of any member."""
+        """Raises DamagedMembers if `members` is true for any member."""
         if members.any():
             raise DamagedMembers(np.flatnonzero(members), why)
 
     def owners(self) -> Array:
-        """The position of the member of each event."""
+        """For each event, the position of its member."""
         return np.repeat(np.arange(len(self._members)), self.sizes)
 
     def of_members(self, values: "Sequence[int]") -> Array:
-        """What is said once for each member, for each event."""
+        """For each event, the value of its member."""
         if len(values) == 1:
             return np.full(self.size, wrapped(values[0]), dtype=np.int64)
         return np.repeat(np.array([wrapped(value) for value in values], dtype=np.int64), self.sizes)
@@ -91,7 +91,7 @@ class Chunk:
         return [member.scalars.get(number, 0) for member in self._members]
 
     def _stored(self, name: str) -> "tuple[Array, Array]":
-        """The column as it is stored, that of one member behind that of the other; and how many values each of them has."""
+        """The column as it is stored, with all members joined, and the number of values of each member."""
         found = self._cache.get(name)
         if found is None:
             found = self._cache[name] = self._decoded(name)
@@ -102,7 +102,7 @@ class Chunk:
         assert isinstance(kind, list)
         parts = [member.columns.get(number, b"") for member in self._members]
         lengths = np.array([len(part) for part in parts])
-        # Bytes are counted before they become eight times as many.
+        # Checked while the values are still bytes, because they become eight times as large.
         self.refuse(lengths > 10 * LARGEST_CHUNK, "a chunk has too many events")
         whole = memoryview(parts[0] if len(parts) == 1 else b"".join(parts))
         if kind[0] in ("fixed64", "fixed32"):
@@ -128,7 +128,7 @@ class Chunk:
         return zigzag(values) if kind[0] == "sint" else values, counts
 
     def _rows(self, name: str) -> Array:
-        """The column with one value an event, also of those that are of no table; an empty one stands for zeros."""
+        """The column with one value per event, including events that belong to another table. An empty column stands for zeros."""
         column, counts = self._stored(name)
         sizes = self._stored(self._rows_by)[1]
         if (counts == sizes).all():
@@ -139,7 +139,7 @@ class Chunk:
         return rows
 
     def _summed(self, deltas: Array, bases: "Sequence[int]" = ()) -> Array:
-        """A column of deltas of all events, added up within each member from its base; modulo 2^64, as in the reader of the program."""
+        """The sums of a column of deltas of all events within each member, starting from its base; modulo 2^64, as in the program's reader."""
         if len(self._members) == 1:
             return running_sum(deltas, bases[0] if bases else 0)
         total = np.cumsum(deltas, dtype=np.int64)
@@ -152,7 +152,7 @@ class Chunk:
         return total
 
     def values(self, name: str) -> Array:
-        """The column with one value an event: an empty one stands for zeros."""
+        """The column with one value per event. An empty column stands for zeros."""
         return self._rows(name)
 
     def start(self) -> Array:
@@ -162,11 +162,11 @@ class Chunk:
         return self._summed(self._rows(name).astype(np.int64, copy=False))
 
     def of_all(self, name: str) -> Array:
-        """What a chunk says once, of all its events."""
+        """For each event, a value that a chunk stores only once."""
         return self.of_members(self.scalars(name))
 
     def named(self, name: str) -> Array:
-        """Whether a column of row numbers names each event."""
+        """Whether each event is named by a column of row numbers."""
         result = np.zeros(self.size, dtype=bool)
         rows, counts = self._stored(name)
         sizes = np.repeat(self.sizes, counts)
@@ -176,13 +176,13 @@ class Chunk:
         return result
 
     def _dictionaries(self) -> "tuple[list[Dictionary], Array]":
-        """Those of the members, each once, and which of them each member has."""
+        """The dictionaries of the members without repetition, and the position of each member's dictionary among them."""
         places: "dict[int, int]" = {}
         which = np.array([places.setdefault(id(member.dictionary), len(places)) for member in self._members])
         return list({id(member.dictionary): member.dictionary for member in self._members}.values()), which
 
     def _looked_up(self, table: str, ids: Array, column: int = 0) -> Array:
-        """What ids stand for, each in the dictionary of its member."""
+        """What the ids stand for, each looked up in the dictionary of its member."""
         first = self._members[0].dictionary
         if all(member.dictionary is first for member in self._members):
             return first.table(table).column(ids, column)
@@ -190,7 +190,7 @@ class Chunk:
             dictionaries, which = self._dictionaries()
             tables = [dictionary.table(table) for dictionary in dictionaries]
             sizes = np.array([each.size for each in tables])
-            if sizes.sum() > 4 * len(ids) + 65_536:  # more than looking up one by one takes
+            if sizes.sum() > 4 * len(ids) + 65_536:  # joining the tables would take longer than separate look-ups
                 ends = np.cumsum(self.sizes)
                 parts = [member.dictionary.table(table).column(ids[end - size:end], column)
                          for member, end, size in zip(self._members, ends.tolist(), self.sizes.tolist())]
@@ -209,7 +209,7 @@ class Chunk:
         return self._looked_up("strings", self.values(name))
 
     def kernel_name(self) -> Array:
-        """Imported kernels have readable names of their own."""
+        """The names of the kernels. Imported kernels have readable names of their own."""
         is_imported = self._stored("kernel_name")[1] > 0
         if not is_imported.any():
             return self.text("name")
@@ -226,7 +226,7 @@ class Chunk:
         return self._looked_up("copy_shapes", self.values("shape"), COPY_SHAPE.index(name))
 
     def by_node(self, of: "Callable[[Dictionary, int], int]") -> Array:
-        """What `of` says of each event's call node; asked once a node and dictionary."""
+        """The result of `of` for each event's call node. It is called once for each node and dictionary."""
         nodes, codes = np.unique(self.values("call_node"), return_inverse=True)
         codes = codes.reshape(-1)
         dictionaries, which = self._dictionaries()
@@ -253,12 +253,12 @@ class Column:
     unit: str
     meaning: str
     make: Callable[[Chunk], Array]
-    words: Optional[list[str]] = None  # of a text column whose numbers are an enumeration's
+    words: Optional[list[str]] = None  # for a text column with numbers of an enumeration
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table: the field of EventChunk that it comes from, that field's message, and its columns but for process and pid."""
+    """A table: the field of EventChunk that it comes from, that field's message, and its columns except process and pid."""
 
     name: str
     chunk: str
@@ -267,7 +267,7 @@ class TableSchema:
     columns: "tuple[Column, ...]"
 
 
-def _start(meaning: str = "when it began, since the recording did") -> Column:
+def _start(meaning: str = "when it began, counted from the begin of the recording") -> Column:
     return Column("start", "int64", "ns", meaning, lambda chunk: chunk.start())
 
 
@@ -300,14 +300,14 @@ def _shape(name: str, meaning: str, unit: str = "") -> Column:
 
 
 def _processor() -> Column:
-    return Column("processor", "int64", "", "logical processor; -1 where none is known", lambda chunk: chunk.values("processor").view(np.int64) - 1)
+    return Column("processor", "int64", "", "logical processor; -1 if it is not known", lambda chunk: chunk.values("processor").view(np.int64) - 1)
 
 
 _UNSIGNED, _SIGNED, _REAL = 1, 2, 3  # PayloadType
 
 
 def _payload(chunk: Chunk, types: "tuple[int, ...]") -> Array:
-    """Bits of payloads of these types, 0 for others."""
+    """The payloads, as bits, of events with one of these types; 0 for other events."""
     bits = chunk.values("payload").view(np.int64)
     return np.where(np.isin(chunk.values("payload_type"), types), bits, np.int64(0))
 
@@ -315,7 +315,7 @@ def _payload(chunk: Chunk, types: "tuple[int, ...]") -> Array:
 _DURATION = _value("duration", "how long it took", "ns")
 _THREAD = _scalar("thread", "thread id")
 _CORRELATION = Column(
-    "correlation", "int64", "", "number that a CUDA call and its work share within a process; 0 none", lambda chunk: chunk.sum("correlation_delta")
+    "correlation", "int64", "", "number that a CUDA call and its work share within a process; 0 if there is none", lambda chunk: chunk.sum("correlation_delta")
 )
 _GRAPH = (
     _value("graph", "CUDA graph; 0 outside of graphs"),
@@ -324,17 +324,17 @@ _GRAPH = (
 _QUEUE = (_queue("device", "CUDA's number of the GPU in the process"), _queue("context", "CUDA context"), _queue("stream", "CUDA stream"))
 _UNFINISHED = Column("unfinished", "bool", "", "whether it was still open when the recording ended", lambda chunk: chunk.named("unfinished"))
 _NVTX = (
-    _value("category", "NVTX category; 0 none"),
-    Column("color", "int64", "", "ARGB; 0 none", lambda chunk: chunk.values("color").astype(np.int64)),
-    Column("payload", "int64", "", "whole number that goes with it; 0 where there is none", lambda chunk: _payload(chunk, (_UNSIGNED, _SIGNED))),
-    Column("payload_real", "double", "", "real number that goes with it; 0 where there is none", lambda chunk: _payload(chunk, (_REAL,)).view(np.float64)),
+    _value("category", "NVTX category; 0 if there is none"),
+    Column("color", "int64", "", "ARGB; 0 if there is none", lambda chunk: chunk.values("color").astype(np.int64)),
+    Column("payload", "int64", "", "payload that is a whole number; 0 if there is none", lambda chunk: _payload(chunk, (_UNSIGNED, _SIGNED))),
+    Column("payload_real", "double", "", "payload that is a real number; 0 if there is none", lambda chunk: _payload(chunk, (_REAL,)).view(np.float64)),
     _text("payload_json", "structured payload as a JSON object"),
 )
 
 
 def _spans(name: str, meaning: str) -> TableSchema:
     return TableSchema(
-        name, name, "Spans", meaning, (_start(), _DURATION, _text("name", "what it is called"), _value("thread", "thread id; 0: the process's"), _CORRELATION)
+        name, name, "Spans", meaning, (_start(), _DURATION, _text("name", "name"), _value("thread", "thread id; 0: the whole process, or not known"), _CORRELATION)
     )
 
 
@@ -355,10 +355,10 @@ SCHEMAS: "dict[str, TableSchema]" = {
                 *(_shape(f"grid_{axis}", "blocks of the grid") for axis in "xyz"),
                 *(_shape(f"block_{axis}", "threads of a block") for axis in "xyz"),
                 _shape("registers_per_thread", "registers of 32 bits"),
-                _shape("static_shared_memory", "of a block", "B"),
-                _shape("dynamic_shared_memory", "of a block", "B"),
-                _shape("local_memory_per_thread", "of a thread", "B"),
-                *(_shape(f"cluster_{axis}", "blocks of a cluster; 0 without") for axis in "xyz"),
+                _shape("static_shared_memory", "static shared memory of a block", "B"),
+                _shape("dynamic_shared_memory", "dynamic shared memory of a block", "B"),
+                _shape("local_memory_per_thread", "local memory of a thread", "B"),
+                *(_shape(f"cluster_{axis}", "blocks of a cluster; 0 without clusters") for axis in "xyz"),
                 *_GRAPH,
                 _UNFINISHED,
             ),
@@ -367,18 +367,18 @@ SCHEMAS: "dict[str, TableSchema]" = {
             "copies",
             "copies",
             "Copies",
-            "Copies of memory by GPUs.",
+            "Memory copies by GPUs.",
             (
                 _start(),
                 _DURATION,
-                _enumeration("kind", "from where to where", "CopyKind", lambda chunk: chunk.copy_shape("kind")),
-                _value("bytes", "that were copied", "B"),
+                _enumeration("kind", "direction of the copy", "CopyKind", lambda chunk: chunk.copy_shape("kind")),
+                _value("bytes", "bytes that were copied", "B"),
                 *_QUEUE,
                 _CORRELATION,
                 _enumeration("source_memory", "kind of memory that was read", "MemoryKind", lambda chunk: chunk.copy_shape("source_memory")),
-                _enumeration("destination_memory", "and written", "MemoryKind", lambda chunk: chunk.copy_shape("destination_memory")),
+                _enumeration("destination_memory", "kind of memory that was written", "MemoryKind", lambda chunk: chunk.copy_shape("destination_memory")),
                 *_GRAPH,
-                _address("virtual_address", "of unified memory that moved; 0 otherwise"),
+                _address("virtual_address", "address of the unified memory that moved; 0 otherwise"),
             ),
         ),
         TableSchema(
@@ -389,8 +389,8 @@ SCHEMAS: "dict[str, TableSchema]" = {
             (
                 _start(),
                 _DURATION,
-                _value("bytes", "that were set", "B"),
-                _value("value", "to which they were set"),
+                _value("bytes", "bytes that were set", "B"),
+                _value("value", "value to which they were set"),
                 *_QUEUE,
                 _CORRELATION,
                 _enumeration("memory", "kind of memory", "MemoryKind", lambda chunk: chunk.values("memory_kind").view(np.int64)),
@@ -409,7 +409,7 @@ SCHEMAS: "dict[str, TableSchema]" = {
                 _THREAD,
                 _CORRELATION,
                 _value("result", "cudaError_t or CUresult"),
-                Column("driver", "bool", "", "whether it is the driver's, not the runtime's", lambda chunk: chunk.of_all("driver").astype(bool)),
+                Column("driver", "bool", "", "whether it is a call of the driver; otherwise it is one of the runtime", lambda chunk: chunk.of_all("driver").astype(bool)),
             ),
         ),
         TableSchema(
@@ -420,9 +420,9 @@ SCHEMAS: "dict[str, TableSchema]" = {
             (
                 _start(),
                 _DURATION,
-                _enumeration("kind", "for what", "SynchronizationType", lambda chunk: chunk.values("type").view(np.int64)),
+                _enumeration("kind", "what it waits for", "SynchronizationType", lambda chunk: chunk.values("type").view(np.int64)),
                 *_QUEUE,
-                _value("event", "CUDA event; 0 none"),
+                _value("event", "CUDA event; 0 if there is none"),
                 _CORRELATION,
             ),
         ),
@@ -431,20 +431,20 @@ SCHEMAS: "dict[str, TableSchema]" = {
             "graph_launches",
             "GraphLaunches",
             "CUDA graphs that ran as a whole.",
-            (_start(), _DURATION, _value("graph", "CUDA graph"), _value("graph_exec", "instance of it"), *_QUEUE, _CORRELATION),
+            (_start(), _DURATION, _value("graph", "CUDA graph"), _value("graph_exec", "instance of the graph"), *_QUEUE, _CORRELATION),
         ),
         TableSchema(
             "nvtx_ranges",
             "nvtx_ranges",
             "NvtxRanges",
-            "Ranges that the program, or its framework, set with NVTX.",
+            "Ranges that the program, or its framework, made with NVTX.",
             (
                 _start(),
                 _DURATION,
                 _text("name", "the range's message"),
                 _THREAD,
                 _scalar("domain", "NVTX domain; 0 is the default one"),
-                _value("depth", "ranges around it on this thread and domain"),
+                _value("depth", "number of ranges around it on this thread and domain"),
                 _enumeration("style", "whether ranges nest (push pop) or not (start end)", "NvtxStyle", lambda chunk: chunk.of_all("style")),
                 *_NVTX,
                 _UNFINISHED,
@@ -454,12 +454,12 @@ SCHEMAS: "dict[str, TableSchema]" = {
             "nvtx_marks",
             "nvtx_marks",
             "NvtxMarks",
-            "Instants that the program set with NVTX.",
-            (_start("when it was"), _text("name", "the mark's message"), _THREAD, _scalar("domain", "NVTX domain; 0 is the default one"), *_NVTX),
+            "Instants that the program marked with NVTX.",
+            (_start("time of the event"), _text("name", "the mark's message"), _THREAD, _scalar("domain", "NVTX domain; 0 is the default one"), *_NVTX),
         ),
         _spans("os_runtime", "Calls into the C library that wait or touch files."),
-        _spans("overheads", "Time that the profiler, or CUDA on its behalf, took."),
-        _spans("compilations", "Compilation at run time and loading of modules."),
+        _spans("overheads", "Time that the profiler took, or CUDA because of the profiler."),
+        _spans("compilations", "Compilation at run time, and loading of modules."),
         TableSchema(
             "page_faults",
             "page_faults",
@@ -469,9 +469,9 @@ SCHEMAS: "dict[str, TableSchema]" = {
                 _start(),
                 _DURATION,
                 Column("device", "int64", "", "GPU that faulted; -1: the CPU", lambda chunk: chunk.values("device").view(np.int64) - 1),
-                _address("address", "of the page"),
-                _value("count", "faults that the row stands for"),
-                _text("function", "around the CPU's instruction"),
+                _address("address", "address of the page"),
+                _value("count", "number of faults that the row stands for"),
+                _text("function", "function that contains the CPU's instruction"),
             ),
         ),
         TableSchema(
@@ -479,21 +479,21 @@ SCHEMAS: "dict[str, TableSchema]" = {
             "thread_states",
             "ThreadStates",
             "What the scheduler did with threads.",
-            (_start(), _DURATION, _THREAD, _enumeration("state", "of the thread", "ThreadState", lambda chunk: chunk.values("state").view(np.int64)), _processor()),
+            (_start(), _DURATION, _THREAD, _enumeration("state", "state of the thread", "ThreadState", lambda chunk: chunk.values("state").view(np.int64)), _processor()),
         ),
         TableSchema(
             "samples",
             "samples",
             "Samples",
-            "Call chains: of threads while they ran, and of calls.",
+            "Call chains of threads while they ran, and of calls.",
             (
                 _start("when it was taken"),
                 _THREAD,
-                _enumeration("origin", "what made it be taken", "SampleOrigin", lambda chunk: chunk.of_all("origin")),
-                _scalar("period", "processor time that a timer's sample stands for", "ns"),
-                _value("duration", "of the call that it is of; 0 for a timer's", "ns"),
+                _enumeration("origin", "why it was taken", "SampleOrigin", lambda chunk: chunk.of_all("origin")),
+                _scalar("period", "processor time that a sample of a timer stands for", "ns"),
+                _value("duration", "duration of the call to which it belongs; 0 for a timer", "ns"),
                 Column("function", "text", "", "innermost function", lambda chunk: chunk.by_node(Dictionary.function)),
-                Column("stack", "text", "", "all functions, the outermost first, with semicolons between", lambda chunk: chunk.by_node(Dictionary.stack)),
+                Column("stack", "text", "", "all functions, the outermost first, separated by semicolons", lambda chunk: chunk.by_node(Dictionary.stack)),
                 _processor(),
                 _CORRELATION,
             ),
@@ -504,10 +504,10 @@ SCHEMAS: "dict[str, TableSchema]" = {
             "MemoryUsage",
             "Allocations and releases of memory by CUDA calls.",
             (
-                _start("when it was"),
+                _start("time of the event"),
                 _enumeration("operation", "what was done", "MemoryUsageOperation", lambda chunk: chunk.values("operation").view(np.int64)),
-                Column("address", "uint64", "", "of the memory, or of the pool", lambda chunk: chunk.sum("address_delta").view(np.uint64)),
-                _value("bytes", "of the memory", "B"),
+                Column("address", "uint64", "", "address of the memory, or of the pool", lambda chunk: chunk.sum("address_delta").view(np.uint64)),
+                _value("bytes", "size of the memory", "B"),
                 _enumeration("memory", "kind of memory", "MemoryKind", lambda chunk: chunk.values("memory_kind").view(np.int64)),
                 *_QUEUE,
                 _CORRELATION,
@@ -517,8 +517,8 @@ SCHEMAS: "dict[str, TableSchema]" = {
             "cuda_events",
             "cuda_events",
             "CudaEvents",
-            "Times at which streams came past CUDA events.",
-            (_start("when it was"), *_QUEUE, _value("event", "CUDA event"), _value("record", "number of this recording of it"), _CORRELATION),
+            "Times at which streams reached CUDA events.",
+            (_start("time of the event"), *_QUEUE, _value("event", "CUDA event"), _value("record", "number of this recording of the event"), _CORRELATION),
         ),
     )
 }

@@ -1,6 +1,6 @@
 """The wire format of Protocol Buffers, as far as .trace files use it: fields of messages, and packed columns as numpy arrays.
 
-Malformed bytes raise WireError. Nothing here allocates more than a small multiple of the bytes that it is given.
+Malformed bytes raise WireError. No function allocates more than a small multiple of the bytes that it is given.
 Source: https://protobuf.dev/programming-guides/encoding
 """
 
@@ -16,16 +16,16 @@ Bytes = Union[bytes, memoryview]
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 LONGEST_VARINT = 10  # bytes
-_FARTHEST = 1 << 61  # ns from when the recording began
+_FARTHEST = 1 << 61  # ns from the start of the recording
 _LONGEST_RUN = 4_096
 
 
 class WireError(ValueError):
-    """Bytes that are no message of Protocol Buffers."""
+    """The bytes are not a valid message of Protocol Buffers."""
 
 
 def read_varint(data: Bytes, at: int) -> tuple[int, int]:
-    """The number at `at`, and where the next field begins."""
+    """The number at `at`, and the position after it."""
     value = shift = 0
     try:
         while shift < 7 * LONGEST_VARINT:
@@ -41,10 +41,10 @@ def read_varint(data: Bytes, at: int) -> tuple[int, int]:
 
 
 def fields(data: Bytes) -> Iterator[Field]:
-    """The fields of one message in the order of the bytes: (number, integer or bytes). Fixed numbers come as their unsigned bits."""
+    """The fields of one message in their order: (number, integer or bytes). Fixed numbers are returned as unsigned bits."""
     at, end, view = 0, len(data), memoryview(data)
     while at < end:
-        # Most numbers are one byte; a call for each would take most of the time.
+        # Most numbers are one byte; calling read_varint() for each would take most of the time.
         key = data[at]
         if key < 0x80:
             at += 1
@@ -78,7 +78,7 @@ def fields(data: Bytes) -> Iterator[Field]:
 
 
 def runs(data: bytes) -> "Iterator[tuple[int, Union[int, list[bytes]]]]":
-    """As fields(), but bytes as lists of those that follow each other under one number, at most _LONGEST_RUN of them: in a third of the time."""
+    """As fields(), but consecutive bytes with one number are joined into a list of at most _LONGEST_RUN. Takes a third of the time."""
     at, end = 0, len(data)
     while at < end:
         key = data[at]
@@ -89,7 +89,7 @@ def runs(data: bytes) -> "Iterator[tuple[int, Union[int, list[bytes]]]]":
         if key >= 0x80 or key & 7 != _BYTES:
             begin = at
             key, at = read_varint(data, at)
-            if key & 7 == _BYTES:  # of a large number
+            if key & 7 == _BYTES:  # a large field number
                 length, at = read_varint(data, at)
                 at += length
             else:
@@ -130,7 +130,7 @@ def varints(packed: memoryview) -> npt.NDArray[np.uint64]:
     if last.size == data.size:
         return data.astype(np.uint64)
     if not (continued[1:] & continued[:-1]).any():
-        # No number has more than two bytes, as in most columns: twice as fast as what follows.
+        # All numbers have at most two bytes, as in most columns: twice as fast as the code below.
         low = data[np.maximum(last - 1, 0)].astype(np.uint32)
         high = data[last].astype(np.uint32)
         return np.where(low >= 0x80, (high << np.uint32(7)) | (low & np.uint32(0x7F)), high).astype(np.uint64)
@@ -155,12 +155,12 @@ def varints(packed: memoryview) -> npt.NDArray[np.uint64]:
 
 
 def zigzag(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """What sint64 stands for."""
+    """The values of sint64 numbers."""
     return ((values >> np.uint64(1)) ^ (np.uint64(0) - (values & np.uint64(1)))).view(np.int64)
 
 
 def running_sum(deltas: npt.NDArray[np.int64], start: int = 0) -> npt.NDArray[np.int64]:
-    """A column whose name ends in _delta, added up from `start`; modulo 2^64, as in the reader of the program."""
+    """The sums of a column whose name ends in _delta, starting from `start`; modulo 2^64, as in the program's reader."""
     total = np.cumsum(deltas, dtype=np.int64)
     if start:
         with np.errstate(over="ignore"):
@@ -169,12 +169,12 @@ def running_sum(deltas: npt.NDArray[np.int64], start: int = 0) -> npt.NDArray[np
 
 
 def wrapped(number: int) -> np.int64:
-    """Modulo 2^64, as the program's 64 bits are."""
+    """The number modulo 2^64, as the program's 64 bits hold it."""
     return np.int64((number + (1 << 63)) % (1 << 64) - (1 << 63))
 
 
 def is_near(times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which are times of a recording, or durations: none lasts 73 years."""
+    """Which values can be times or durations of a recording: no recording lasts 73 years."""
     return (times >= -_FARTHEST) & (times <= _FARTHEST)
 
 

@@ -3,7 +3,7 @@
 The pytest plugin of this package gives tests the fixture `gpu_budget`:
 
     def test_step(gpu_budget):
-        step()  # what is set up once
+        step()  # warm-up: sets up what is set up only once
         with gpu_budget(idle=0.2, kernels=40):
             step()
             torch.cuda.synchronize()
@@ -23,12 +23,12 @@ __all__ = ["Cost", "cost_of", "gpu_budget"]
 
 @dataclass(frozen=True)
 class Cost:
-    kernels: int  # that ran, on all GPUs
-    idle: float   # share of the time from the first kernel's start to the last one's end in which none ran; of the GPU with the largest
+    kernels: int  # kernels that ran, on all GPUs
+    idle: float   # share of the time between the first kernel's start and the last one's end without a kernel; the largest of all GPUs
 
 
 def cost_of(path: "os.PathLike[str] | str") -> Cost:
-    """Of a recording. O(n log n)."""
+    """The cost of a recording. O(n log n)."""
     import numpy as np
 
     from .trace import open as open_trace
@@ -48,7 +48,7 @@ def cost_of(path: "os.PathLike[str] | str") -> Cost:
 
 @contextlib.contextmanager
 def gpu_budget(output: "os.PathLike[str] | str", *, idle: Optional[float] = None, kernels: Optional[int] = None, **options: Any) -> Iterator[None]:
-    """Records the block and raises AssertionError where it runs more kernels than `kernels`, or leaves the GPU idle for more than `idle` (0 to 1)."""
+    """Records the block. Raises AssertionError if it runs more than `kernels` kernels, or if a GPU is idle for more than `idle` (0 to 1) of the time."""
     with record(output, **{"trace": "cuda,nvtx", "sample": "none", "cpuctxsw": "none", "force": True, **options}) as recording:
         yield
     cost = cost_of(recording.path)

@@ -1,9 +1,10 @@
-"""Recordings of training loops of other packages, which are imported when a callback is made and not before.
+"""Recordings of training loops of other packages. These packages are imported only when a callback is made.
 
     trainer = transformers.Trainer(..., callbacks=[lanescope.callbacks.transformers("run.trace", schedule=lanescope.schedule(wait=10, warmup=2, active=5))])
     trainer = lightning.Trainer(callbacks=[lanescope.callbacks.lightning("run.%q{RANK}.trace", ranks=[0, 1], schedule=...)])
 
-What goes wrong with a recording is a RecordingWarning: the training goes on. Each step of the training, until the next one begins, is an NVTX range "step N". `ranks` are those that are recorded; all where it is left out.
+A problem with a recording is a RecordingWarning, and the training goes on. Each step of the training, up to the start of the next one, is an NVTX range
+"step N". `ranks` are the ranks to record; all if it is left out.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["lightning", "transformers"]
 
 @contextlib.contextmanager
 def _warning() -> Iterator[None]:
-    """A training of hours does not end for its recording."""
+    """Turns errors of a recording into warnings, because a training of hours must not end for its recording."""
     try:
         yield
     except (ProgramError, RecordingError) as error:
@@ -29,7 +30,7 @@ def _warning() -> Iterator[None]:
 
 
 class _Steps:
-    """A recording that begins and ends with a training."""
+    """A recording that starts and ends with a training."""
 
     def __init__(self, output: Optional[_Path], ranks: Optional[Collection[int]], options: "dict[str, Any]") -> None:
         self._output, self._ranks, self._options = output, ranks, options
@@ -39,7 +40,7 @@ class _Steps:
 
     def begin(self, rank: int) -> None:
         if self._ranks is None or rank in self._ranks:
-            self.end()  # of a training that was interrupted, of which not all packages tell
+            self.end()  # a training that was interrupted, which not all packages report
             self._is_first = True
             self._trainings += 1
             with _warning():
@@ -59,7 +60,7 @@ class _Steps:
 
 
 def transformers(output: Optional[_Path] = None, *, ranks: Optional[Collection[int]] = None, **options: Any) -> Any:
-    """For `Trainer(callbacks=[...])` of Hugging Face; `schedule` and other options are those of lanescope.record. `.steps.recording` has the files."""
+    """A callback for `Trainer(callbacks=[...])` of Hugging Face. `schedule` and other options are as in lanescope.record. `.steps.recording` has the files."""
     base = import_module("transformers").TrainerCallback
 
     class LanescopeCallback(base):  # type: ignore[misc, valid-type]
@@ -79,7 +80,7 @@ def transformers(output: Optional[_Path] = None, *, ranks: Optional[Collection[i
 
 
 def lightning(output: Optional[_Path] = None, *, ranks: Optional[Collection[int]] = None, **options: Any) -> Any:
-    """For `Trainer(callbacks=[...])` of Lightning, of either name of its package; else as transformers()."""
+    """A callback for `Trainer(callbacks=[...])` of Lightning, under either name of its package. Otherwise as transformers()."""
     try:
         base = import_module("lightning.pytorch").Callback
     except ModuleNotFoundError:

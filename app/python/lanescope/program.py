@@ -1,6 +1,6 @@
-"""The command line program `lanescope`, for answers that are its own: reports, findings, comparisons.
+"""The command line program `lanescope`, which is run for reports, findings and comparisons.
 
-It is looked for in the variable LANESCOPE, beside this package, and then on the PATH.
+It is looked up in the variable LANESCOPE, then beside this package, then in PATH.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def find() -> str:
 
 
 def operand(path: "os.PathLike[str] | str") -> str:
-    """A path as an argument that is not taken for an option."""
+    """The path as an argument that is not taken for an option."""
     name = os.fspath(path)
     return "./" + name if name.startswith("-") else name
 
 
 def run_text(arguments: "list[str]") -> str:
-    """What `lanescope ARGUMENTS` prints."""
+    """The output of `lanescope ARGUMENTS`."""
     return _run(arguments)[0]
 
 
 def _run(arguments: "list[str]") -> "tuple[str, str]":
-    """What it prints, and what it says beside it."""
+    """Its standard output, and what it writes to standard error."""
     program = find()
     try:
         done = subprocess.run([program, *arguments], capture_output=True, check=False)
@@ -57,7 +57,7 @@ def _run(arguments: "list[str]") -> "tuple[str, str]":
 
 
 def run_json(arguments: "list[str]") -> Any:
-    """What it prints as JSON. What it says beside it, as that the recording was cut off, is a RecordingWarning."""
+    """Its output as JSON. What it writes to standard error, for example that the recording was cut off, becomes a RecordingWarning."""
     text, said = _run(arguments)
     for line in said.splitlines():
         if line and not line.startswith("SKIPPED: "):
@@ -66,21 +66,24 @@ def run_json(arguments: "list[str]") -> Any:
 
 
 def check_report(name: str) -> None:
-    """Fails where `lanescope stats` has no such report, or more than one is named."""
+    """Fails if `lanescope stats` has no such report, or if more than one is named."""
     if "," in name:
         raise ProgramError(f"One report is shown, not \"{name}\".")
     try:
         _run(["stats", "-q", "-r", name, os.devnull])
     except ProgramError as error:
-        if error.code == _WRONG_USAGE:  # else it is the file that can't be read
+        if error.code == _WRONG_USAGE:  # otherwise only the file can't be read
             raise
 
 
 def rule_tables(path: "os.PathLike[str] | str", rules: "list[str]", *options: str) -> "dict[str, list[dict[str, Any]]]":
-    """The tables of rules of `lanescope analyze` by their names, such as gpu_bubbles_causes, and what they found as findings. Rules with arguments: "gpu_gaps:gap=1"."""
+    """The tables of rules of `lanescope analyze` by name, for example gpu_bubbles_causes, and the rules' findings.
+
+    A rule may have arguments: "gpu_gaps:gap=1".
+    """
     with tempfile.TemporaryDirectory() as folder:
         run_text(["analyze", "-q", "-f", "json", "-r", ",".join(rules), *options, "-o", f"{folder}/table", operand(path)])
-        # Names of files are those of tables, some with the rule's arguments behind.
+        # Files are named as tables are; some names are followed by the rule's arguments.
         return {
             re.sub(r"_[a-z]+=.*", "", file.name[len("table_") : -len(".json")]): json.loads(file.read_text(encoding="utf-8", errors="replace") or "[]")
             for file in Path(folder).iterdir()

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-# Where a row's process stands in a job, -1 where that is not known; which recording it is of; and whether it is of the part of it that was saved. Every table has them
-# where they are named.
+# A process's place in a job (-1 if it is not known), the recording that the row is from, and whether the row is in the part that was saved. Every table has
+# these
+# columns, but returns them only if they are named.
 PROVENANCE = {"rank": "int64", "local_rank": "int64", "world_size": "int64", "run": "text", "host": "text", "in_part": "bool"}
 
 
@@ -24,7 +25,7 @@ class Batch(dict[str, Array]):
 
 
 def within(begin: int, end: int, start: Array, last: Array) -> Array:
-    """Which rows overlap [begin, end), or begin in it."""
+    """Which rows overlap [begin, end), or start in it."""
     inside: Array = (start < end) & ((last > begin) | (start >= begin))
     return inside
 
@@ -35,7 +36,7 @@ class Source(Protocol):
     def batches(self, columns: "list[str]") -> Iterator[Batch]: ...
 
     def texts(self, column: str, numbers: Array) -> "tuple[Array, list[str]]":
-        """The same numbers counted from 0 without holes, and the texts that they stand for."""
+        """The numbers renumbered from 0 without gaps, and the texts that they stand for."""
         ...
 
     def column_types(self) -> "dict[str, str]": ...
@@ -44,7 +45,7 @@ class Source(Protocol):
 
 
 class _Chosen:
-    """The rows of a source for which a function says so."""
+    """The rows of a source that a function chooses."""
 
     def __init__(self, source: Source, columns: "list[str]", keep: "Callable[[Batch], Array]") -> None:
         self._source, self._needed, self._keep = source, columns, keep
@@ -65,27 +66,27 @@ class _Chosen:
 
 
 class Table:
-    """Events of one kind, by start. Columns are decoded when they are asked for, and only those.
+    """Events of one kind, ordered by start. Only the columns that are asked for are decoded.
 
-    Times are int64 nanoseconds since the recording began. Text columns come out as dictionaries (Arrow), categories (pandas) or str objects (numpy).
-    Not for several threads at once.
+    Times are int64 nanoseconds since the start of the recording. Text columns become dictionaries (Arrow), categories (pandas) or str objects (numpy).
+    Not thread-safe: use it from one thread at a time.
     """
 
     def __init__(self, name: str, source: Source, columns: "list[str]", window: "tuple[int, int] | None" = None) -> None:
         self.name = name
         self._source, self._columns, self._window = source, columns, window
-        self._further: "tuple[str, ...]" = ()  # columns that come where they are named
+        self._further: "tuple[str, ...]" = ()  # columns that are returned only if they are named
 
     @property
     def columns(self) -> "list[str]":
         return list(self._columns)
 
     def with_provenance(self) -> "Table":
-        """The table with the columns of PROVENANCE behind its own: for rows of several recordings in one."""
+        """The table with the columns of PROVENANCE after its own. Use it to put rows of several recordings into one table."""
         return Table(self.name, self._source, [*self._columns, *(name for name in PROVENANCE if name not in self._columns)], self._window)
 
     def __len__(self) -> int:
-        """The number of rows; without between(), decodes nothing."""
+        """The number of rows. Decodes nothing, except after between()."""
         if self._window is None:
             return self._source.row_count()
         return len(self._read(["start"])[0]["start"])
@@ -105,7 +106,7 @@ class Table:
         return Table(self.name, self._source, list(columns), self._window)
 
     def between(self, begin: int, end: int) -> "Table":
-        """Rows that begin or last within [begin, end), in ns since the recording began."""
+        """The rows that start in [begin, end) or overlap it, in ns since the start of the recording."""
         if self._window is not None:
             begin, end = max(begin, self._window[0]), min(end, self._window[1])
         table = Table(self.name, self._source, self._columns, (begin, end))
@@ -113,13 +114,13 @@ class Table:
         return table
 
     def where(self, columns: "list[str]", keep: "Callable[[Batch], Array]") -> "Table":
-        """The rows for which `keep` says so, of batches that have these columns; as often as rows are read."""
+        """The rows for which `keep` returns True. It is given batches with these columns each time that rows are read."""
         table = Table(self.name, _Chosen(self._source, columns, keep), self._columns, self._window)
         table._further = self._further
         return table
 
     def batches(self) -> Iterator["dict[str, Array]"]:
-        """The rows as they lie in the file, some ten thousand at once, in no order of time. Text columns as str objects."""
+        """The rows in the order of the file, not in that of time, some ten thousand at a time. Text columns are str objects."""
         types = self._source.column_types()
         for batch in self._windowed(self._columns):
             yield {name: self._objects(name, batch[name]) if types[name] in ("text", "symbol") else batch[name] for name in self._columns}
@@ -132,7 +133,7 @@ class Table:
         return {name: batch[name] for name in self._columns}
 
     def coded(self) -> "tuple[dict[str, Array], dict[str, list[str]]]":
-        """All rows in the order of the file, text columns as numbers; and the texts of each such column, by number. The fastest way to all rows."""
+        """All rows in the order of the file, with text columns as numbers, and the texts of each such column by number. The fastest way to read all rows."""
         types, texts = self._source.column_types(), {}
         columns: "dict[str, Array]" = _gathered(self._windowed(self._columns), {name: types[name] for name in self._columns})
         for name in self._columns:
@@ -174,7 +175,7 @@ class Table:
         return frame
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The Arrow PyCapsule interface: what polars, DuckDB and pandas take tables through. Needs pyarrow."""
+        """The Arrow PyCapsule interface, by which polars, DuckDB and pandas read tables. Needs pyarrow."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
@@ -198,7 +199,7 @@ class Table:
             yield batch
 
     def _read(self, columns: "list[str]") -> "tuple[Batch, dict[str, str]]":
-        """Columns of all rows, by start."""
+        """Columns of all rows, ordered by start."""
         types = self._source.column_types()
         wanted = list(dict.fromkeys([*columns, "start"]))
         whole = _gathered(self._windowed(wanted), {name: types[name] for name in wanted})
@@ -220,12 +221,12 @@ _DTYPES = {"int64": np.int64, "uint64": np.uint64, "double": np.float64, "bool":
 
 
 def distinct(numbers: Array) -> "tuple[Array, Array]":
-    """Those that differ, ascending, and which of them each is."""
+    """The different numbers, ascending, and for each number its position among these."""
     least, most = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
     if len(numbers) and least == most:
         return numbers[:1], np.zeros(len(numbers), dtype=np.int64)
     if len(numbers) and least >= 0 and most < len(numbers) + 4096:
-        # Small numbers need no sorting, which would take most of the time.
+        # Small numbers are not sorted, because sorting would take most of the time.
         is_used = np.zeros(most + 1, dtype=bool)
         is_used[numbers] = True
         used = np.flatnonzero(is_used)
@@ -237,7 +238,7 @@ def distinct(numbers: Array) -> "tuple[Array, Array]":
 
 
 def _gathered(batches: "Iterable[Batch]", types: "dict[str, str]") -> Batch:
-    """All rows in one batch. What is gathered grows where it lies, so that memory is not taken twice."""
+    """All rows in one batch. The result grows in place, so that the rows are not in memory twice."""
     whole = Batch({name: np.empty(0, dtype=_DTYPES[column_type]) for name, column_type in types.items()})
     size = room = 0
     for batch in batches:

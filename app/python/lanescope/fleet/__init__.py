@@ -21,7 +21,7 @@ from .result import Answer, HeatMap, ResultTable
 
 
 class Fleet:
-    """Traces that are asked together."""
+    """Traces that are questioned together."""
 
     def __init__(self, paths: "PathLike | Iterable[PathLike]", engine: "Engine | None" = None) -> None:
         self.paths = find_traces([paths] if isinstance(paths, (str, os.PathLike)) else paths)
@@ -31,7 +31,7 @@ class Fleet:
         self.outcome = Outcome()  # of the last question: its files say what could not be read
 
     def ask(self, question: "str | Recipe", **arguments: Any) -> Answer:
-        """The answer of a recipe, with its arguments by name."""
+        """The answer of a recipe. `arguments` are the recipe's arguments by name."""
         if isinstance(question, str):
             known = recipes()
             if question not in known:

@@ -29,12 +29,12 @@ from .sum_recipes import SumRecipe
 
 _SLOWER = 3  # exit code of a check that failed
 _FORMATS = ("csv", "json", "parquet", "ipynb")
-_NUMBER = "\0"  # in the name of an output, which can't hold it
+_NUMBER = "\0"  # stands for the number in the name of an output; names can't contain it
 
 
 def main(arguments: "list[str] | None" = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    if isinstance(sys.stdout, io.TextIOWrapper):  # names and units that the locale's encoding lacks are no reason to fail
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name or unit that the locale's encoding lacks is no reason to fail
         sys.stdout.reconfigure(errors="replace")
     known = [*recipes(), "merge", "diff"]
     if arguments and not arguments[0].startswith("-") and arguments[0] not in known:
@@ -52,12 +52,12 @@ def main(arguments: "list[str] | None" = None) -> int:
         return 1
     except KeyboardInterrupt:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end is near
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is about to end
         print("\nlanescope fleet: stopped. With --cache DIR, what was read is not read again.", file=sys.stderr)
         return 130
 
 
-# Recipes of Nsight Systems that are not there, and what there is.
+# Recipes of Nsight Systems that do not exist here, and their replacements.
 _ELSEWHERE = {
     "s3_access_sum": "Requests to S3 are not recorded: they are encrypted where they leave the program. file_access_sum has files.",
     "nvtx_cpu_topdown": "It is for Arm, whose top-down metrics take several runs; --cpu-core-events counts events of processors.",
@@ -69,7 +69,7 @@ def _unknown(name: str) -> str:
 
 
 def _parser(asked: "list[str]") -> argparse.ArgumentParser:
-    """Of what is asked for alone, where that is known: options of all recipes take as long to make as a small fleet to be read."""
+    """The parser for the recipes that are asked for, if these are known: making the options of all recipes takes as long as reading a small fleet."""
     parser = argparse.ArgumentParser(prog="lanescope fleet", description="Asks one question of many traces: all ranks of a job, or the runs of many nights.")
     verbs = parser.add_subparsers(dest="recipe", metavar="RECIPE", required=True)
     known = recipes()
@@ -96,7 +96,8 @@ def _parser(asked: "list[str]") -> argparse.ArgumentParser:
 
 
 def expanded(text: str) -> str:
-    """%h, %p and %q{NAME} of an output: host, process id and a variable of the environment; %% is a percent sign; %n, a number, stays as _NUMBER until it is chosen."""
+    """Expands the name of an output: %h, %p and %q{NAME} are the host, the process id and an environment variable; %% is a percent sign; %n becomes _NUMBER,
+    for which a number is chosen later."""
 
     def value(said: "re.Match[str]") -> str:
         if said[2] is not None:
@@ -110,7 +111,8 @@ def expanded(text: str) -> str:
 
 @contextlib.contextmanager
 def _claimed(given: argparse.Namespace) -> "Iterator[None]":
-    """Makes the place of the answer before the work, so that it is no other run's, and gives it back where nothing comes of that. given.output is its name from then on."""
+    """Creates the output before the work starts, so that no other run takes its name, and removes it if there is no answer. Within the block, given.output is
+    the final name."""
     if not given.output:
         yield
         return
@@ -133,7 +135,7 @@ def _claimed(given: argparse.Namespace) -> "Iterator[None]":
         yield
     except BaseException:
         if claimed:
-            with contextlib.suppress(OSError):  # what is there is kept
+            with contextlib.suppress(OSError):  # files that are already there are kept
                 if not is_file:
                     claimed.rmdir()
                 elif claimed.stat().st_size == 0:
@@ -142,7 +144,7 @@ def _claimed(given: argparse.Namespace) -> "Iterator[None]":
 
 
 def _make(place: Path, is_file: bool) -> None:
-    """Fails with FileExistsError where something has the name."""
+    """Fails with FileExistsError if the name exists."""
     if place.parent.exists() and not place.parent.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place.parent))
     if is_file:
@@ -169,7 +171,7 @@ def _formats(text: str) -> "list[str]":
 
 def _ask(given: argparse.Namespace) -> int:
     question = recipes()[given.recipe](given)
-    _check_places(given)  # before the work
+    _check_places(given)  # before the work starts
     paths = find_traces(given.input)
     if not paths:
         raise TraceError("There are no .trace files in " + ", ".join(given.input) + ".")
@@ -266,12 +268,12 @@ def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> in
 
 
 def _written(given: argparse.Namespace, answer: Answer, outcome: Outcome) -> int:
-    """Requires: _claimed()."""
+    """Must be called within _claimed()."""
     try:
         if given.output:
             for path in write_folder(answer, outcome, Path(given.output), given.format or ["csv"]):
                 print(path)
-    finally:  # where it could not be written, it can be read
+    finally:  # if it could not be written, it can still be read here
         print(text_of(answer, outcome), end="")
     return _SLOWER if answer.failed else 0
 

@@ -1,4 +1,4 @@
-"""Bins of time over recordings that began at different moments, and pictures over them."""
+"""Bins of time over recordings that started at different moments, and pictures over them."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .result import HeatMap, Source
 
 @dataclass
 class Series:
-    """A row of a picture: whose it is, and from when to when something happened, in ns since its recording began."""
+    """A row of a picture: its source, and the start and end of what happened, in ns since the start of its recording."""
 
     label: str
     path: str
     utc_epoch: int
     begin: int
     end: int
-    first: int  # from when to when is asked: the whole recording, or what a filter left of it
+    first: int  # start and end of the time that is asked about: the whole recording, or what a filter left of it
     last: int
 
 
 class Axis:
-    """As many bins as asked for, over all that is asked. Aligned by the time of day, or each begins at 0."""
+    """The given number of bins over all the time that is asked about. Recordings are aligned by the time of day, or all start at 0."""
 
     def __init__(self, series: "Sequence[Series]", bins: int, aligned: bool) -> None:
         self.bins = bins
         self._aligned = aligned
         self._first = min(each.first + self.shift(each) for each in series)
-        # Since the first one's begin: of ns since 1970 a double holds hundreds only.
+        # Relative to the first start, because a double holds ns since 1970 only to hundreds of ns.
         self._borders = np.linspace(0, max(each.last + self.shift(each) for each in series) - self._first, bins + 1)
 
     @property
@@ -38,20 +38,20 @@ class Axis:
         return float(self._borders[-1])
 
     def shift(self, series: Series) -> int:
-        """What is added to a recording's times."""
+        """The ns that are added to a recording's times."""
         return series.utc_epoch if self._aligned else 0
 
     def _times(self, series: Series) -> "tuple[int, int]":
         return series.begin + self.shift(series) - self._first, series.end + self.shift(series) - self._first
 
     def sums(self, series: Series, fine: "Sequence[float]") -> Any:
-        """Sums over the bins, of sums over equal parts of a series' time."""
+        """Sums per bin, from sums over equal parts of a series' time."""
         begin, end = self._times(series)
         edges = np.linspace(begin, end, len(fine) + 1)
         return np.diff(np.interp(self._borders, edges, np.concatenate(([0.0], np.cumsum(fine)))))
 
     def shares(self, series: "Sequence[Series]", covers: "Sequence[Sequence[int]]") -> "list[list[float | None]]":
-        """Percent of each bin; None where nothing of a series was recorded, or asked."""
+        """Percent of each bin; None if nothing of the series was recorded, or asked about, in the bin."""
         width = np.diff(self._borders)
         rows: "list[list[float | None]]" = []
         for each, fine in zip(series, covers):

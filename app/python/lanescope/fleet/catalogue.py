@@ -6,7 +6,7 @@ import sys
 from importlib.metadata import entry_points
 from typing import Any
 
-from . import (  # noqa: F401  (each makes its own known)
+from . import (  # noqa: F401  (each import registers a recipe)
     check_recipe,
     collective_recipes,
     file_recipe,
@@ -22,11 +22,11 @@ from . import (  # noqa: F401  (each makes its own known)
 )
 from .recipe import Recipe, known_recipes, recipe
 
-_ASKED: "set[str]" = set()  # entry points, each of which is asked once
+_ASKED: "set[str]" = set()  # entry points that were loaded, so that each is loaded once
 
 
 def recipes() -> "dict[str, type[Recipe]]":
-    """All recipes by name: those of this package, and those that other packages name under the entry point lanescope.recipes."""
+    """All recipes by name: those of this package, and those of other packages under the entry point lanescope.recipes."""
     found = entry_points()
     others: Any = found.select(group="lanescope.recipes") if hasattr(found, "select") else found.get("lanescope.recipes", [])
     for other in others:
@@ -41,10 +41,10 @@ def recipes() -> "dict[str, type[Recipe]]":
 
 
 def _take(other: Any) -> str:
-    """Makes the recipe of an entry point known; else says why not."""
+    """Registers the recipe of an entry point; otherwise returns why not."""
     try:
         chosen = other.load()
-    except Exception as error:  # whatever a package does, the other recipes are there
+    except Exception as error:  # an error in another package must not hide the other recipes
         return f"{type(error).__name__}: {error}"
     if not (isinstance(chosen, type) and issubclass(chosen, Recipe) and hasattr(chosen, "name") and hasattr(chosen, "help")):
         return "it is no class of lanescope.fleet.Recipe with a name and a help."

@@ -1,4 +1,4 @@
-"""Whether runs became slower than others, for continuous integration."""
+"""Whether runs are slower than others, for continuous integration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .inputs import find_traces
 from .recipe import number_within, recipe
 from .result import Answer, ResultTable
 
-_CHANCE = 0.05       # that a run of no change is called slower, over all names together
+_CHANCE = 0.05       # of calling a run without a change slower, over all names together
 _ALL = "all kernels, a run"
 
 
@@ -28,7 +28,7 @@ class Check(History):
         parser.add_argument("--tolerance", type=number_within(0, 1e6, float), default=5.0, metavar="PERCENT", help="what may become slower by less than this is not looked at (5)")
         parser.add_argument("--share", type=number_within(0, 100, float), default=1.0, metavar="PERCENT", help="nor what takes less of a run's kernel or range time (1)")
 
-    _given: "frozenset[str]" = frozenset()  # the runs to look at, where they are known: of results that were merged, they are not
+    _given: "frozenset[str]" = frozenset()  # the runs to check, if they are known; they are unknown for merged results
 
     def _against(self) -> "set[str]":
         return set(find_traces(self.arguments["against"]))
@@ -40,7 +40,7 @@ class Check(History):
     def present(self, outcome: Outcome) -> Answer:
         base = self._against()
         runs = outcome.partial or []
-        # A run that is on both sides is one of those to compare with, unless no other is to be looked at.
+        # A run on both sides is one to compare with, unless no other run is to be checked.
         new = {run[1] for run in runs} - base or set(self._given) or base
         before, after = ([_means(run[2]) for run in runs if run[1] in side] for side in (base, new))
         answer = Answer(self.name)
@@ -72,14 +72,14 @@ class Check(History):
 
 
 def _means(sums: "dict[str, list[int]]") -> "dict[str, tuple[float, int]]":
-    """Of one run: mean duration and time in all, by name."""
+    """Mean duration and total time of one run, by name."""
     kernels = sum(total for name, (_, total) in sums.items() if not name.startswith("NVTX "))
     means = {name: (total / count, total) for name, (count, total) in sums.items() if count}
     return means | ({_ALL: (float(kernels), kernels)} if kernels else {})
 
 
 def _interval(old: Any, new: Any, chance: float) -> "tuple[float, float, float]":
-    """Change of the mean in %, and an interval of it by Welch's test; of a side with one run, the change alone."""
+    """Change of the mean in %, and its interval by Welch's test. If a side has only one run, only the change."""
     first, difference = float(old.mean()), float(new.mean() - old.mean())
     if not first:
         return 0.0, 0.0, 0.0

@@ -1,11 +1,11 @@
-"""Clocks of hosts, set to each other by the ends of the same collectives.
+"""Alignment of the clocks of hosts by the ends of the same collectives.
 
 All ranks leave a synchronising collective at nearly the same moment: on two H200s the ends of one all-reduce agree to 5 µs with 0.3 µs of noise, while
-their begins differ by 15 ms. Within windows of 10 s each clock's median distance from the mean end of its communicator is one measurement; a line for
-each clock is fitted to all of them at once, least squares with Huber's weights. One clock, that of most ranks, stays as it is.
+their starts differ by 15 ms. Within windows of 10 s, the median distance of a clock from the mean end of its communicator is one measurement. A line for
+each clock is fitted to all of them at once, by least squares with Huber's weights. The clock that most ranks use stays as it is.
 
-Recordings of one boot of a machine share CLOCK_MONOTONIC, so they share a clock (of one host's name, where files do not say the boot); each recording says where on it it began. The result is checked against a bound
-that always holds: no collective ends before all of its ranks began it.
+Recordings of one boot of a machine share CLOCK_MONOTONIC and therefore a clock; if files do not say the boot, those with the same host name do. Each
+recording says its start on that clock. The result is checked against a bound that always holds: no collective ends before all of its ranks have started it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from .collectives import RankCollectives
 
-_WINDOW = 10_000_000_000  # ns, of measurements; of short recordings a quarter, so that drift can be told
+_WINDOW = 10_000_000_000  # ns; a quarter of this for short recordings, so that drift can be measured
 _ROUNDS = 12              # of re-weighting
 _HUBER = 1.345            # in robust sigmas (Huber 1981)
 
@@ -29,38 +29,38 @@ class Clock:
 
     host: str
     offset: float = 0.0      # ns at the reference time
-    drift: float = 0.0       # ns a ns
+    drift: float = 0.0       # ns per ns
     reference: int = 0       # ns of this clock
     measurements: int = 0
     deviation: float = 0.0   # ns: 1.4826 times the median distance of its collectives' ends from the line
 
     def on_axis(self, times: "npt.NDArray[np.int64]") -> "npt.NDArray[np.int64]":
-        """Times of this clock on the common axis."""
+        """Converts times of this clock to the common axis."""
         shift: "npt.NDArray[np.int64]" = np.rint(self.offset + self.drift * (times - self.reference)).astype(np.int64)
         return times + shift
 
 
 @dataclass
 class Alignment:
-    """The clocks of a fleet, and how well they agree."""
+    """The clocks of a fleet and how well they agree."""
 
     clocks: "dict[str, Clock]"
-    collectives: int = 0     # by whose ends the clocks were set
+    collectives: int = 0     # the collectives by whose ends the clocks were aligned
     error: float = 0.0       # ns: robust deviation of ends after alignment
-    violations: int = 0      # collectives that ended on one rank before another had begun them, beyond three times the error
-    unconnected: "list[str]" = field(default_factory=list)  # hosts that share no communicator with the others: set by time of day
+    violations: int = 0      # collectives that ended on one rank before another had started them, by more than three times the error
+    unconnected: "list[str]" = field(default_factory=list)  # hosts that share no communicator with the others; they are aligned by time of day
 
     def times(self, part: RankCollectives, since_begin: "npt.NDArray[np.int64]") -> "npt.NDArray[np.int64]":
-        """Times of a recording on the common axis."""
+        """Converts times of a recording to the common axis."""
         return self.clocks[part.clock[0]].on_axis(since_begin + part.clock[1])
 
 
 def align(parts: "list[RankCollectives]") -> Alignment:
-    """Sets the clocks of all hosts. Hosts without common collectives are set by their time of day."""
+    """Aligns the clocks of all hosts. Hosts without common collectives are aligned by their time of day."""
     parts = sorted(parts, key=RankCollectives.order)
     _name_clocks(parts)
     hosts = sorted({part.clock[0] for part in parts})
-    # Where the hosts' clocks stand to each other by the time of day: the line is fitted to what is left.
+    # The offsets of the hosts' clocks by the time of day. The line is fitted to the remaining differences.
     rough = {host: int(np.median([part.clock[2] - part.clock[1] for part in parts if part.clock[0] == host])) for host in hosts}
     base = max(hosts, key=lambda host: (sum(part.clock[0] == host for part in parts), host)) if hosts else ""
     clocks = {host: Clock(host, float(rough[host] - rough[base])) for host in hosts}
@@ -76,7 +76,7 @@ def align(parts: "list[RankCollectives]") -> Alignment:
 
 
 def _name_clocks(parts: "list[RankCollectives]") -> None:
-    """One name for each boot of a machine, whose containers may have hosts' names of their own, and which may share its name with another machine."""
+    """Gives each boot of a machine one clock name. Containers may have host names of their own, and machines may share a host name."""
     hosts: "dict[str, set[str]]" = {}
     for part in parts:
         if part.clock[3:] and part.clock[3]:
@@ -91,13 +91,13 @@ def _name_clocks(parts: "list[RankCollectives]") -> None:
 
 @dataclass
 class _Measurements:
-    """Medians by window: which clock, in which group of simultaneous ends, when, and how far from the group's mean."""
+    """Medians by window: the clock, the group of simultaneous ends, the time, and the distance from the group's mean."""
 
     host: "npt.NDArray[np.int64]"
     group: "npt.NDArray[np.int64]"
     time: "npt.NDArray[np.float64]"   # on that clock
     distance: "npt.NDArray[np.float64]"
-    distances: "npt.NDArray[np.float64]"  # of all ends, not only medians
+    distances: "npt.NDArray[np.float64]"  # of all ends, not only of medians
     collectives: int
 
 
@@ -140,12 +140,12 @@ def _measurements(parts: "list[RankCollectives]", hosts: "list[str]", rough: "di
 
 
 def _fit(rows: _Measurements, hosts: "list[str]", base: int, clocks: "dict[str, Clock]", alignment: Alignment) -> None:
-    """A line for each clock so that ends of one group agree. The group's own moment is unknown: it is taken off as the mean. O(rows + groups · hosts²)."""
+    """Fits a line for each clock so that the ends of a group agree. A group's true moment is unknown, so the mean is subtracted. O(rows + groups · hosts²)."""
     reference = {host: float(np.median(rows.time[rows.host == host])) if (rows.host == host).any() else 0.0 for host in range(len(hosts))}
     seconds = (rows.time - np.array([reference[int(host)] for host in rows.host])) / 1e9
-    # With one window there is nothing that a drift could be told from.
+    # A drift can't be determined from one window.
     drifts = np.array([len(np.unique(rows.group[rows.host == host])) > 2 for host in range(len(hosts))])
-    scale = max(1e-9, float(np.abs(seconds).max()))  # so that offsets and drifts are solved for with the same precision
+    scale = max(1e-9, float(np.abs(seconds).max()))  # gives offsets and drifts the same precision when they are solved for
     equations = _Equations(rows, np.where(drifts[rows.host], seconds / scale, 0.0), base, len(hosts))
     weights: "npt.NDArray[np.floating[Any]]" = np.ones(len(rows.host))
     for _ in range(_ROUNDS):
@@ -169,11 +169,11 @@ def _fit(rows: _Measurements, hosts: "list[str]", base: int, clocks: "dict[str, 
 
 
 class _Equations:
-    """The measurements as equations of each host's offset and slope: offset + slope * x, less the mean of its group, is minus the distance, less its mean."""
+    """The measurements as equations for each host's offset and slope. With the group's mean subtracted on both sides: offset + slope * x = -distance."""
 
     def __init__(self, rows: _Measurements, x: "npt.NDArray[np.floating[Any]]", base: int, hosts: int) -> None:
         self._host, self._x, self._hosts = rows.host, np.where(rows.host == base, 0.0, x), hosts
-        self._is_free = (rows.host != base).astype(np.float64)  # the base's own are 0
+        self._is_free = (rows.host != base).astype(np.float64)  # those of the base are 0
         order = np.argsort(rows.group, kind="stable")
         borders = np.flatnonzero(np.diff(rows.group[order])) + 1
         self._groups = np.split(order, borders)
@@ -182,7 +182,7 @@ class _Equations:
         self._target = -rows.distance + (np.bincount(rows.group, rows.distance) / self._sizes)[rows.group]
 
     def solved(self, weights: "npt.NDArray[np.floating[Any]]") -> "tuple[npt.NDArray[np.floating[Any]], npt.NDArray[np.floating[Any]]]":
-        """By least squares with these weights: of each host its offset and slope, 0 where nothing says them."""
+        """Solves by least squares with these weights. Returns the offset and slope of each host, 0 if no measurement determines them."""
         n = self._hosts
         matrix, right = np.zeros((2 * n, 2 * n)), np.zeros(2 * n)
         for group in self._groups:
@@ -190,7 +190,7 @@ class _Equations:
             mean = np.zeros(2 * n)
             np.add.at(mean, host, free / len(group))
             np.add.at(mean, n + host, x / len(group))
-            weighted = np.zeros(2 * n)  # the sum of the rows before the mean is taken off
+            weighted = np.zeros(2 * n)  # the sum of the rows before the mean is subtracted
             np.add.at(weighted, host, w * free)
             np.add.at(weighted, n + host, w * x)
             np.add.at(matrix, (host, host), w * free)
@@ -211,7 +211,7 @@ class _Equations:
 
 
 def _connected(rows: _Measurements, base: int) -> "set[int]":
-    """Hosts that are joined to the base by groups."""
+    """Hosts that are connected to the base by groups."""
     reached, before = {base}, 0
     while len(reached) != before:
         before = len(reached)

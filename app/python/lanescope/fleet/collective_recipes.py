@@ -1,4 +1,4 @@
-"""Recipes over ranks that work together: who is late and why, which link is slow, where ranks part, how clocks stand."""
+"""Recipes over ranks that work together: which rank is late and why, which link is slow, where ranks diverge, how clocks differ."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .recipe import Recipe, begins, number_within, recipe
 from .result import Answer, HeatMap, ResultTable, Source
 
 _CAUSES = 8           # of each kind that a rank's partial result keeps
-_LATE_SHARE = 0.02    # of the loop, from which on a rank is called late
-_SLOW_LINK = 1.3      # times the median transfer of its like
+_LATE_SHARE = 0.02    # share of the loop above which a rank is called late
+_SLOW_LINK = 1.3      # times the median transfer of comparable communicators
 
 
 class CollectiveRecipe(Recipe):
-    """Reads the collectives of every process."""
+    """A recipe that reads the collectives of every process."""
 
     def map(self, trace: Trace, path: str) -> Any:
         return [part.to_json() for part in collectives_of(trace, path)]
@@ -45,7 +45,7 @@ class CollectiveRecipe(Recipe):
 
 
 class AnnotatedCollectiveRecipe(CollectiveRecipe):
-    """Keeps more of every process than its collectives: a part's row holds them first."""
+    """A recipe that keeps further data of every process: the rows of a part start with its collectives."""
 
     def merge(self, one: Any, other: Any) -> Any:
         return sorted(one + other, key=lambda row: (row[0][0][0], row[0][0][1], row[0][2]))
@@ -54,12 +54,12 @@ class AnnotatedCollectiveRecipe(CollectiveRecipe):
         return [RankCollectives.from_json(row[0]) for row in outcome.partial or []]
 
     def annotations(self, outcome: Outcome) -> "dict[tuple[str, int, str], Any]":
-        """What the rows hold second, by file, process and communicator."""
+        """The second members of the rows, by file, process and communicator."""
         return {(row[0][0][0], row[0][0][1], row[0][2]): row[1] for row in outcome.partial or []}
 
 
 def _about(parts: "list[RankCollectives]", groups: "list[Matched]", alignment: Alignment) -> "list[str]":
-    """How the clocks stand, and which ranks the answer is not of, or of twice."""
+    """Sentences about the clocks, and about ranks that are missing from the answer or in it twice."""
     return ([_about_clocks(alignment)] if parts else []) + _about_ranks(parts, groups)
 
 
@@ -147,9 +147,9 @@ class CollectivesRecipe(CollectiveRecipe):
 
 @dataclass
 class _Share:
-    """What a process did between its collectives: ns by cause, over all of these times."""
+    """What a process did between its collectives: ns by cause, summed over these times."""
 
-    work: int = 0                                     # ns of these times together
+    work: int = 0                                     # ns of these times in total
     causes: "dict[str, int]" = field(default_factory=dict)  # "sampled <function>", "NVTX <range>", "called <function>", "waited", "GPU busy"
 
 
@@ -185,7 +185,7 @@ class Straggler(AnnotatedCollectiveRecipe):
             answer.maps += _maps(group, lateness)
         rows.sort(key=lambda row: (-row[5], row[1]))
         place = {(row[0], row[1]): i for i, row in enumerate(rows)}
-        causes.sort(key=lambda cause: place[cause[0], cause[1]])  # stable: the best one of each rank stays first
+        causes.sort(key=lambda cause: place[cause[0], cause[1]])  # stable: the best cause of each rank stays first
         units = {"Median lateness": "ns", "Lateness in all": "ns", "More than others": "ns", "Share of loop (%)": "%"}
         columns = ["Communicator", "Rank", "Host", "File", "Median lateness", "Lateness in all", "Share of loop (%)", "Last by itself", "Collectives"]
         answer.tables.append(ResultTable("stragglers", columns, rows, units))
@@ -205,7 +205,7 @@ class NcclStraggler(Straggler):
 
 
 def _maps(group: Matched, lateness: "np.ndarray[Any, Any]") -> "list[HeatMap]":
-    """What each rank did from one collective's end to the next one's, by step."""
+    """For each rank and step, what the rank did from the end of one collective to the end of the next."""
     labels = [group.label(i) for i in range(len(group.ranks))]
     columns = [str(i + 1) for i in range(lateness.shape[1])]
     came, left = group.came(), group.left()
@@ -230,9 +230,9 @@ def _maps(group: Matched, lateness: "np.ndarray[Any, Any]") -> "list[HeatMap]":
 
 
 def own_lateness(group: Matched) -> "np.ndarray[Any, Any] | None":
-    """For each rank and collective but the first: how much later than the others it came, counted from when it left the one before. ns.
+    """For each rank and each collective except the first: how many ns later than the other ranks it came, counted from when it left the previous collective.
 
-    A rank that was held up by others leaves the collective before late, too, so that it is not blamed for that. The others are their median.
+    A rank that was held up by others leaves the previous collective late, too, so it is not blamed for that. "The others" means their median.
     """
     came, left = group.came(), group.left()
     if came.shape[1] < 2 or (came < 0).any():
@@ -242,12 +242,12 @@ def own_lateness(group: Matched) -> "np.ndarray[Any, Any] | None":
 
 
 def median_of_others(table: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Of each cell, the median of the other rows' values in its column. Two rows at least. O(cells · log rows)."""
+    """For each cell, the median of the other rows' values in its column. Needs at least two rows. O(cells · log rows)."""
     order = np.argsort(table, axis=0, kind="stable")
     ascending = np.take_along_axis(table, order, axis=0)
     place = np.empty_like(order)
     np.put_along_axis(place, order, np.arange(len(table))[:, None], axis=0)
-    # Without a row, what is behind its place moves up by one.
+    # Without a row, the values after its place move up by one.
     rest = len(table) - 1
     low, high = ((middle + (place <= middle)) for middle in ((rest - 1) // 2, rest // 2))
     return np.asarray((np.take_along_axis(ascending, low, axis=0) + np.take_along_axis(ascending, high, axis=0)) / 2)
@@ -270,7 +270,7 @@ def _shares(trace: Trace, parts: "list[RankCollectives]") -> "list[Any]":
         borders = np.stack((begin, end), axis=1).reshape(-1)
 
         def inside(start: Any, stop: Any) -> int:
-            """How much of these intervals lies between collectives, overlaps counted once."""
+            """How much of these intervals lies between collectives. Overlaps count once."""
             return int(covered(*union(start, stop), borders)[::2].sum()) if len(borders) else 0
 
         share = _Share(work=int((end - begin).sum()))
@@ -298,9 +298,10 @@ def _shares(trace: Trace, parts: "list[RankCollectives]") -> "list[Any]":
 
 
 def _excesses(group: Matched, shares: "dict[Any, Any]") -> "list[list[list[Any]]]":
-    """Of each rank the causes for which it spent more time than the median of the others: those first that explain most of its lateness and little else.
+    """For each rank the causes on which it spent more time than the median of the others, sorted: first those that explain most of its lateness and little
+    else.
 
-    A range around the whole step is longer by all of the lateness, too, but most of it is not late; the range that only this rank is in says more.
+    A range around the whole step is longer by the whole lateness, too, but most of the range is not late. A range that only this rank is in says more.
     """
     own = [shares.get((part.member.path, part.member.instance, part.communicator), [0, {}]) for part in group.ranks]
     work = np.array([[share[0]] for share in own], dtype=np.int64)
@@ -319,7 +320,7 @@ def _excesses(group: Matched, shares: "dict[Any, Any]") -> "list[list[list[Any]]
     return result
 
 
-# Which of two causes of like weight says more: what ran or was called, the program's own word for it, the GPU's work, that the thread waited.
+# Which of two causes of similar weight says more: what ran or was called, the program's own range, the GPU's work, or that the thread waited.
 _DETAIL = {"ran": 0, "called": 1, "in": 2, "GPU": 3, "launching": 4}
 
 
@@ -355,7 +356,7 @@ class Imbalance(AnnotatedCollectiveRecipe):
             for i in range(len(group.ranks)):
                 others = np.delete(effect, i)
                 more = float(effect[i] - np.median(others))
-                # The others' spread is the noise; two ranks have none, and then it is what neither rank nor step explains.
+                # The noise is the spread of the others (0 for two ranks), or the part that neither rank nor step explains, whichever is larger.
                 sigma = max(1.0, 1.4826 * float(np.median(np.abs(others - np.median(others)))), 1.4826 * float(np.median(np.abs(rest))))
                 typical = typical_of[i]
                 above = int((table[i] > typical + 3 * sigma).sum())
@@ -374,7 +375,7 @@ class Imbalance(AnnotatedCollectiveRecipe):
 
 
 def median_polish(table: "np.ndarray[Any, Any]") -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
-    """Tukey's two-way table: effects of rows around their median, and what neither row nor column explains."""
+    """Tukey's median polish of a two-way table: the effects of rows around their median, and what neither row nor column explains."""
     rest = table.astype(np.float64)
     rows = np.zeros(len(rest))
     for _ in range(10):

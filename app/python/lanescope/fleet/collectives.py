@@ -1,10 +1,10 @@
-"""Collectives of NCCL as each process saw them, and matched over the ranks of their communicators.
+"""NCCL collectives as each process saw them, and matched over the ranks of their communicators.
 
-A collective is known by its communicator (an id that all ranks share), and by how many came before it there: NCCL demands one order of all ranks. Kernels
-belong to the call in which they were launched; a group of calls is one kernel.
+A collective is identified by its communicator (an id that all ranks share) and its number there: NCCL requires the same order on all ranks. Kernels
+belong to the call that launched them; a group of calls is one kernel.
 
-Source of the quantities: skew is the time between the first and the last arrival; a rank's wait is its duration less the shortest, which is the transfer;
-bus bandwidth is bytes over transfer, times 2 (n - 1) / n for all-reduce and (n - 1) / n for all-gather, reduce-scatter and all-to-all (NCCL's own tests).
+Definitions: skew is the time between the first and the last arrival. A rank's wait is its duration minus the shortest duration, which is the transfer.
+Bus bandwidth is bytes over transfer, times 2 (n - 1) / n for all-reduce and (n - 1) / n for all-gather, reduce-scatter and all-to-all (NCCL's own tests).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _NOT_COLLECTIVE = ("ncclCommInit", "ncclGroup", "ncclCommSplit", "ncclCommDestro
 
 @dataclass
 class RankCollectives:
-    """The collectives of one process in one communicator, in its order. Times are ns since the recording began; -1: not known."""
+    """The collectives of one process in one communicator, in order. Times are ns since the start of the recording; -1: not known."""
 
     member: Member
-    clock: "list[Any]"           # host, CLOCK_MONOTONIC and UTC at the recording's begin
+    clock: "list[Any]"           # host, CLOCK_MONOTONIC and UTC at the recording's start
     communicator: str
     operations: "list[str]"
     sizes: "list[int]"           # bytes
     called: "npt.NDArray[np.int64]"
-    began: "npt.NDArray[np.int64]"  # of the kernel
+    began: "npt.NDArray[np.int64]"  # times of the kernel
     ended: "npt.NDArray[np.int64]"
 
     def to_json(self) -> "list[Any]":
@@ -92,7 +92,7 @@ def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
 
 
 def _groups(ranges: "dict[str, Any]", own: "npt.NDArray[np.bool_]") -> "dict[tuple[int, int], tuple[int, int]]":
-    """For calls within ncclGroupStart and ncclGroupEnd: the time of the end of the group, in which the work is launched."""
+    """For calls between ncclGroupStart and ncclGroupEnd: the time of the end of the group, which launches the work."""
     result: "dict[tuple[int, int], tuple[int, int]]" = {}
     open_calls: "dict[int, list[int] | None]" = {}
     rows = sorted(zip(*(ranges[column][own].tolist() for column in ("start", "duration", "name", "thread"))), key=lambda row: row[0])
@@ -109,17 +109,17 @@ def _groups(ranges: "dict[str, Any]", own: "npt.NDArray[np.bool_]") -> "dict[tup
 
 @dataclass
 class Matched:
-    """The collectives of one communicator over its ranks, as arrays of rank by number. Times are on the common axis, ns; -1: not known."""
+    """The collectives of one communicator over its ranks, as arrays of rank by number. Times are ns on the common axis; -1: not known."""
 
     communicator: str
     ranks: "list[RankCollectives]"
-    count: int                            # that all ranks came to
+    count: int                            # collectives that all ranks reached
     called: "npt.NDArray[np.int64]"
     began: "npt.NDArray[np.int64]"
     ended: "npt.NDArray[np.int64]"
 
     def came(self) -> "npt.NDArray[np.int64]":
-        """When each rank came to each collective: its kernel's begin, else its call's."""
+        """When each rank came to each collective: the start of its kernel, otherwise of its call."""
         return np.where(self.began >= 0, self.began, self.called)
 
     def left(self) -> "npt.NDArray[np.int64]":
@@ -133,7 +133,7 @@ Times = npt.NDArray[np.int64]
 
 
 def matched(parts: "Iterable[RankCollectives]", to_axis: "Callable[[RankCollectives, Times], Times] | None" = None) -> "list[Matched]":
-    """Communicators with two ranks or more. `to_axis` puts a recording's times on the common axis; without it, that is CLOCK_MONOTONIC."""
+    """Communicators with two or more ranks. `to_axis` converts a recording's times to the common axis; without it, the axis is CLOCK_MONOTONIC."""
     groups: "dict[str, list[RankCollectives]]" = {}
     for part in sorted(parts, key=RankCollectives.order):
         groups.setdefault(part.communicator, []).append(part)
@@ -155,7 +155,7 @@ def matched(parts: "Iterable[RankCollectives]", to_axis: "Callable[[RankCollecti
 
 
 def bus_factor(operation: str, ranks: int) -> float:
-    """What algorithm bandwidth is multiplied with to give that of the links."""
+    """The factor from the algorithm bandwidth to the bandwidth of the links."""
     if operation == "ncclAllReduce":
         return 2 * (ranks - 1) / ranks
     if operation in ("ncclAllGather", "ncclReduceScatter", "ncclAlltoAll", "ncclAllToAll"):

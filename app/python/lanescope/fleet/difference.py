@@ -1,4 +1,4 @@
-"""What changed between two answers of one recipe of sums: by name, and by rank and name."""
+"""The changes between two answers of one recipe of sums: by name, and by rank and name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEASURES = ("Count", "Total", "Mean", "Min", "Median", "Max")
 
 
 def difference(before: Path, after: Path, tolerance: float, drop: bool) -> Answer:
-    """Of each measure: before, after, the difference, and that in percent. Raises TraceError where a folder has no such answer."""
+    """For each measure: before, after, and the difference, also in percent. Raises TraceError if a folder has no such answer."""
     answer = Answer("diff")
     verdicts: "dict[str, int]" = {}
     for name in _COMPARED:
@@ -46,7 +46,7 @@ def difference(before: Path, after: Path, tolerance: float, drop: bool) -> Answe
 
 
 def _verdict(one: "dict[str, float] | None", other: "dict[str, float] | None", tolerance: float) -> str:
-    """By the mean: what takes less is better."""
+    """Compares by the mean: less time is better."""
     if one is None or other is None:
         return "only after" if one is None else "only before"
     change = other["Mean"] - one["Mean"]
@@ -56,7 +56,7 @@ def _verdict(one: "dict[str, float] | None", other: "dict[str, float] | None", t
 
 
 def _rows(folder: Path, name: str) -> "dict[tuple[str, ...], dict[str, float]]":
-    """By rank and name; of rows that share both, such as processes without a rank, the sums."""
+    """Rows by rank and name. Rows that share both, such as those of processes without a rank, are summed."""
     try:
         if (file := folder / f"{name}.csv").exists():
             with file.open(encoding="utf-8", newline="") as text:

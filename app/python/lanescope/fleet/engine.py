@@ -1,7 +1,8 @@
-"""Asks one question of many files: map over files, merge of what comes out, in any order and by any engine.
+"""Asks many files one question: maps over files and merges the results, in any order and with any engine.
 
-A Question is a value that can be sent to another process. A file that can't be read is a row of the table `files` with its reason, and never the end. The
-partial result of each file can be kept in a folder, under the file's identity and the question, so that a fleet that grew costs only what is new.
+A Question is a value that can be sent to another process. A file that can't be read becomes a row of the table `files` with the reason; it does not stop the
+rest. The partial result of each file can be kept in a folder, by the file's identity and the question, so that for a fleet that has grown only new files are
+read.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ PARTIAL_VERSION = 9
 
 
 class Question(Protocol):
-    """What is asked. map is pure; merge is associative and commutative, and leaves both as they were."""
+    """What is asked. map must be pure; merge must be associative and commutative, and must not change its arguments."""
 
     def key(self) -> str:
-        """Names the question and its arguments."""
+        """A text that identifies the question and its arguments."""
         ...
 
     def part(self, trace: Trace) -> Trace:
-        """What of a recording map is given."""
+        """The part of a recording that map is given."""
         ...
 
     def map(self, trace: Trace, path: str) -> Any: ...
@@ -49,7 +50,7 @@ class Question(Protocol):
     def merge(self, one: Any, other: Any) -> Any: ...
 
     def to_json(self, partial: Any) -> Any:
-        """A partial result as a value of JSON: the same for equal results."""
+        """A partial result as a JSON value. Equal results give equal values."""
         ...
 
     def from_json(self, data: Any) -> Any: ...
@@ -57,26 +58,26 @@ class Question(Protocol):
 
 @dataclass
 class FileState:
-    """What became of one file."""
+    """What happened to one file."""
 
     path: str
     read: bool = True
-    reason: str = ""   # why not, or what is missing in it
+    reason: str = ""   # why it was not read, or what is missing in it
     events: int = 0
 
 
 @dataclass
 class Outcome:
-    """The merged partial result, None where no file could be read, and the files by name."""
+    """The merged partial result, None if no file could be read, and the files by name."""
 
     partial: Optional[Any] = None
     files: "list[FileState]" = field(default_factory=list)
 
     def to_bytes(self, question: Question) -> bytes:
-        """The same bytes for the same files, whatever the order or the engine."""
+        """The same bytes for the same files, whatever the order and the engine."""
         partial = None if self.partial is None else question.to_json(self.partial)
         data = {"version": PARTIAL_VERSION, "question": question.key(), "partial": partial, "files": [vars(state) for state in self.files]}
-        return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")  # of file names that are not UTF-8
+        return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")  # file names need not be UTF-8
 
     @classmethod
     def from_bytes(cls, data: bytes, question: Question) -> "Outcome":
@@ -99,11 +100,11 @@ class Outcome:
 
 
 class _Merged:
-    """Outcomes that are merged as they come, those of equally many files with each other: else each one that comes would have all before it gone through."""
+    """Merges outcomes as they come. Only outcomes of equally many files are merged, because otherwise each new outcome would go through all earlier ones."""
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        self._parts: "list[Outcome]" = []  # each of more files than the ones behind it
+        self._parts: "list[Outcome]" = []  # each is of more files than the following ones
 
     def add(self, outcome: Outcome) -> None:
         while self._parts and len(self._parts[-1].files) <= len(outcome.files):
@@ -118,7 +119,8 @@ class _Merged:
 
 
 def map_files(question: Question, paths: "list[str]", cache: Optional[str]) -> bytes:
-    """The merged outcome of some files; what a worker does. With a cache, it is kept beside the outcomes of the files: so that a fleet that is asked again is not merged again."""
+    """The merged outcome of some files; the work of a worker. With a cache, the merged outcome is kept beside those of the files, so that it is not merged
+    again for the next question."""
     kept = [Path(cache) / f"{_identity(question, path)}.json.zst" if cache else None for path in paths]
     together = Path(cache) / f"{hashlib.sha256(' '.join(str(each) for each in kept).encode()).hexdigest()[:40]}.json.zst" if cache and len(paths) > 1 else None
     found = _kept(together, question)
@@ -136,7 +138,7 @@ def map_files(question: Question, paths: "list[str]", cache: Optional[str]) -> b
 
 
 def _kept(place: Optional[Path], question: Question) -> Optional[Outcome]:
-    """What was kept there; None where nothing is, or nothing whole."""
+    """The outcome that was kept there; None if there is none or it is incomplete."""
     if place is None:
         return None
     try:
@@ -162,7 +164,7 @@ def _one(question: Question, path: str, place: Optional[Path]) -> Outcome:
         state.read, state.reason = False, f"It can't be read: {error.strerror or error}."
     except MemoryError:
         state.read, state.reason = False, "There was not enough memory to read it."
-    except Exception as error:  # whatever a file holds, the others are read
+    except Exception as error:  # whatever one file contains, the others are read
         state.read, state.reason = False, f"What it holds makes no sense ({type(error).__name__}: {error})."
     outcome = Outcome(partial, [state])
     if place is not None and state.read:
@@ -175,6 +177,8 @@ def _missing(trace: Trace) -> str:
     parts = []
     if lost.damaged_frames or lost.damaged_bytes or lost.damaged_chunks or lost.cut:
         parts.append(f"damaged: {lost.damaged_frames} frames were skipped, {lost.damaged_bytes} bytes and {lost.damaged_chunks} chunks could not be read")
+    if lost.unknown_frames:
+        parts.append(f"{lost.unknown_frames} frames of kinds that a newer version writes were skipped, with {lost.unknown_events} events")
     if lost.unfinished:
         parts.append("the recording was cut off, or is still being written")
     if lost.unread:
@@ -187,13 +191,21 @@ def _missing(trace: Trace) -> str:
         parts.append(f"{lost.unwritten} events had no room in the file")
     if lost.unreturned_buffers:
         parts.append(f"{lost.unreturned_buffers} CUPTI buffers lost")
+    if lost.python_stacks:
+        parts.append(f"{lost.python_stacks} Python stacks dropped")
+    if lost.pc_samples or lost.full_pc_windows:
+        parts.append(f"{lost.pc_samples} PC samples dropped, and more in {lost.full_pc_windows} full buffers")
+    if lost.file_was_full:
+        parts.append("the file was full")
+    if lost.unfollowed:
+        parts.append("processes could not be followed")
     if lost.failed:
         parts.append(f"{lost.failed} warnings of what could not be recorded")
     return "; ".join(parts)
 
 
 def _identity(question: Question, path: str) -> str:
-    """Of the file as it is now, and the question. Its end holds the checksum of the last frame."""
+    """Identifies the file as it is now, and the question. The file's last bytes contain the checksum of its last frame."""
     hashed = hashlib.sha256(question.key().encode() + b"\0" + path.encode(errors="surrogateescape"))
     try:
         with open(path, "rb") as file:
@@ -206,21 +218,21 @@ def _identity(question: Question, path: str) -> str:
 
 
 def new_beside(path: Path) -> Path:
-    """A file that was made just now, under a name that nobody can have made ready: others may write to the folder."""
+    """A newly created file, under a name that nobody can prepare in advance: others may write to the folder."""
     partial = path.with_name(f"{path.name[:50]}.{secrets.token_hex(8)}.partial")
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY | os.O_CLOEXEC, 0o666))
     return partial
 
 
 def _keep(path: Path, data: bytes) -> None:
-    """Whole or not at all: several workers may share the folder."""
+    """Writes the file completely or not at all, because several workers may share the folder."""
     partial = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = new_beside(path)
         partial.write_bytes(zstandard.ZstdCompressor(level=3).compress(data))
         partial.replace(path)
-    except OSError:  # a cache that can't be written costs time alone
+    except OSError:  # a cache that can't be written only costs time
         with contextlib.suppress(OSError):
             if partial:
                 partial.unlink()
@@ -231,7 +243,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Engine:
-    """How the work is spread: `none` (this process), `pool` (processes of this machine), or a Dask client's address, scheduler file or `local:N`."""
+    """How the work is distributed: `none` (this process), `pool` (processes of this machine), or a Dask client's address, scheduler file or `local:N`."""
 
     kind: str = "pool"
     workers: int = field(default_factory=lambda: max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
@@ -239,9 +251,9 @@ class Engine:
     cache: Optional[str] = None
 
     def run(self, question: Question, paths: "Iterable[str]", progress: Optional[Progress] = None) -> Outcome:
-        """The merged outcome of all files. Ctrl+C ends it; with a cache, what was done is not done again."""
+        """The merged outcome of all files. Ctrl+C stops it; with a cache, finished work is not repeated."""
         files, same = distinct_recordings(sorted(set(paths)))
-        # A task has 16 files at most, and fewer where there are few: at the end, workers wait for one task of 16 that each has had or more.
+        # A task has at most 16 files, and fewer if there are few files: at the end, workers wait for at most one task, after 16 or more each.
         size = max(1, min(16, len(files) // (16 * self.workers)))
         batches = [files[i : i + size] for i in range(0, len(files), size)]
         merged, done = _Merged(question), 0
@@ -266,7 +278,7 @@ class Engine:
                         done.add(number)
                         yield data, len(batches[number])
             except BrokenProcessPool:
-                # A file had its process killed. Which one is seen when each is alone.
+                # A file got its process killed. Running each file alone shows which one.
                 for path in (path for number, batch in enumerate(batches) if number not in done for path in batch):
                     yield _alone(question, path, self.cache), 1
         elif self.kind == "dask":
@@ -279,18 +291,18 @@ class Engine:
 
 @dataclass
 class _Interrupt:
-    """Whether Ctrl+C came."""
+    """Whether Ctrl+C was pressed."""
 
     came: bool = False
 
 
-_INTERRUPT_SECONDS = 0.2  # within which that is seen
+_INTERRUPT_SECONDS = 0.2  # within which a Ctrl+C is noticed
 
 
 def _collected(
     executor: Executor, question: Question, batches: "list[list[str]]", cache: Optional[str], at_once: int, interrupt: _Interrupt
 ) -> "Iterator[tuple[int, bytes]]":
-    """Numbers of batches and their results, as they come. Only so many wait at a time, so that memory does not grow with the fleet."""
+    """The numbers of batches and their results, as they come. Only a limited number is queued, so that memory does not grow with the fleet."""
     waiting: "dict[Future[bytes], int]" = {}
     rest = iter(enumerate(batches))
     try:
@@ -311,20 +323,20 @@ def _collected(
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
-    # Forked workers have read the modules already. Where other threads may hold a lock at that moment, a process without threads forks them.
+    # Forked workers have the modules already. If other threads could hold a lock at that moment, a process without threads forks instead.
     method = "fork" if sys.platform == "linux" and threading.active_count() == 1 else "forkserver"
     return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(method), initializer=_begin_worker)
 
 
 def _begin_worker() -> None:
-    # Ctrl+C goes to all processes of a terminal. One that ends by it may hold the lock of a queue at which the others then wait for ever.
+    # Ctrl+C goes to all processes of a terminal. A worker that it ends may hold the lock of a queue, for which the others would then wait for ever.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     keep_freed_memory()
 
 
 def keep_freed_memory() -> None:
-    """Has this process use memory anew that it has freed, where the C library is glibc: to give it back and have it filled with zeros again for each column takes half
-    of the time that a file takes. For processes that do nothing else."""
+    """Makes this process reuse memory that it has freed, if the C library is glibc. Otherwise, returning it and filling new memory with zeros for each column
+    takes half of the time of a file. For processes that do nothing else."""
     trim_threshold, map_threshold = -1, -3  # <malloc.h>
     with contextlib.suppress(OSError, AttributeError):
         change = ctypes.CDLL(None).mallopt
@@ -334,9 +346,11 @@ def keep_freed_memory() -> None:
 
 @contextlib.contextmanager
 def _ended_by_interrupts(executor: ProcessPoolExecutor) -> "Iterator[_Interrupt]":
-    """Ctrl+C ends the workers at once, and not when each has read what it has begun; so does an error here. A second one comes to nothing, so that none of them stays.
+    """Makes Ctrl+C, or an error here, end the workers at once instead of after what each has started to read. A second Ctrl+C has no effect, so that no
+    worker remains.
 
-    It is noted, for who waits for the workers to raise: an exception out of the midst of the executor may leave a lock of it held, at which its end would wait for ever.
+    Ctrl+C is only noted here and raised by the code that waits for the workers. An exception inside the executor could leave its lock held, and its end would
+    wait for ever.
     """
     interrupt = _Interrupt()
 
@@ -359,7 +373,7 @@ def _ended_by_interrupts(executor: ProcessPoolExecutor) -> "Iterator[_Interrupt]
 
 
 def _alone(question: Question, path: str, cache: Optional[str]) -> bytes:
-    """The outcome of one file, by a process of its own."""
+    """The outcome of one file, from a process of its own."""
     try:
         with _pool(1) as executor:
             return executor.submit(map_files, question, [path], cache).result()
@@ -368,7 +382,7 @@ def _alone(question: Question, path: str, cache: Optional[str]) -> bytes:
 
 
 def _dask_client(where: str) -> Any:
-    """A client that closes what it started: with `local:N` a cluster of N processes, else nothing. Without a place, what Dask's own settings say."""
+    """A Dask client that closes what it started: a cluster of N processes for `local:N`, otherwise nothing. Without a place, Dask's own settings are used."""
     try:
         from dask.distributed import Client
     except ImportError as error:
@@ -387,7 +401,7 @@ def _dask_client(where: str) -> Any:
 
 
 class ProgressLine:
-    """One line on a terminal, written anew at most ten times a second."""
+    """One line on a terminal, rewritten at most ten times a second."""
 
     def __init__(self) -> None:
         self._begin = self._last = time.monotonic()

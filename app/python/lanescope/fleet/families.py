@@ -1,4 +1,4 @@
-"""Names of ranges that differ in counters only."""
+"""Names of ranges that differ only in counters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 def name_family(name: str) -> str:
-    """The name with `*` for each number that is a counter, as `lanescope` has it: no letter stands beside it, but for such words as step in front of it."""
+    """The name with `*` for each number that is a counter, as `lanescope` decides it: no letter stands next to the number, except words such as step before
+    it."""
 
     def shown(number: "re.Match[str]") -> str:
         before, behind = name[: number.start()], name[number.end() : number.end() + 1]

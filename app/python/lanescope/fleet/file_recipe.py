@@ -14,16 +14,16 @@ from .recipe import Member, Recipe, members, recipe
 from .result import Answer, ResultTable
 
 _DOMAIN = "File access"
-_OPEN, _READ, _WRITE, _MAP, _SYNC = range(5)  # NVTX categories from 1 on: what was done to the file
+_OPEN, _READ, _WRITE, _MAP, _SYNC = range(5)  # NVTX categories from 1 on: the operation on the file
 _OPERATIONS = 5
-# Of a file: how often each was done, bytes, and ns that it took.
+# The numbers of a file: counts, bytes and ns of each operation.
 _COUNTS, _BYTES, _TIMES = (slice(i * _OPERATIONS, (i + 1) * _OPERATIONS) for i in range(3))
 
-_SMALL = 4096            # bytes of a read or write that is worth joining with others
+_SMALL = 4096            # bytes of a read or write; smaller ones should be joined
 _MANY = 1000             # reads or writes
 _MANY_OPENS = 100        # by one process
 _SHARED = 64 << 20       # bytes that each of several processes reads
-_NOTABLE = 0.01          # of all files' time: less is no advice worth
+_NOTABLE = 0.01          # share of the time of all files; below it, no advice is given
 
 
 @recipe
@@ -45,7 +45,7 @@ class FileAccessSum(Recipe):
         around = nesting(ranges)[1]
         inner = around[rows]
         while len(again := np.flatnonzero((inner >= 0) & is_use[np.maximum(inner, 0)])):
-            inner[again] = around[inner[again]]  # what copies between files is two uses at once
+            inner[again] = around[inner[again]]  # a copy between files is two uses at once
         operation = uses["category"][rows] - 1
         values = (operation, np.maximum(uses["payload"][rows], 0), uses["duration"][rows])
         files: "dict[str, list[int]]" = {}
@@ -104,7 +104,7 @@ _UNITS = {"Total": "ns", "Read": "B", "Written": "B", "Mapped": "B", "Mean read"
 
 
 def _summed(keys: Array, operation: Array, size: Array, duration: Array) -> "Iterable[tuple[int, list[int]]]":
-    """Of each key its numbers: exact, since what is added stays below 2^63 for any recording."""
+    """The sums for each key. They are exact, because sums stay below 2^63 for any recording."""
     different, place = np.unique(keys, return_inverse=True)
     cell = place.reshape(-1) * _OPERATIONS + operation
     columns = []
@@ -131,7 +131,7 @@ def _row(numbers: "list[int]") -> "list[Any]":
 
 
 def _advice(files: "dict[str, list[int]]", users: "dict[str, list[list[int]]]") -> "list[list[Any]]":
-    """What is worth to be changed: file, sentence, and ns that it is about; the most first."""
+    """Recommended changes: file, sentence, and the ns that it concerns; largest first."""
     least = _NOTABLE * sum(sum(numbers[_TIMES]) for numbers in files.values())
     found: "list[list[Any]]" = []
     for file, numbers in files.items():

@@ -1,6 +1,6 @@
-"""Which part of each recording a recipe looks at: a time, what happened during an NVTX range, or while the GPU ran what a range enqueued.
+"""The part of each recording that a recipe looks at: a time, an NVTX range, or the time in which the GPU ran what a range enqueued.
 
-Times and ranges are written, and mean, as for `lanescope stats`.
+Times and ranges have the same syntax and meaning as in `lanescope stats`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .projection import Ranges, projected_ranges, ranges_of
 _UNITS = {"": 1, "ns": 1, "nsec": 1, "us": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9}
 _EVER = 1 << 62
 
-Window = "tuple[int, int]"  # ns since the recording began; the end is not in it
+Window = "tuple[int, int]"  # ns since the recording began; the end is excluded
 
 
 def add_filter_arguments(parser: argparse.ArgumentParser, projected: bool = True) -> None:
@@ -37,7 +37,7 @@ def add_filter_arguments(parser: argparse.ArgumentParser, projected: bool = True
 
 
 def part_of(trace: Trace, arguments: "dict[str, Any]") -> Trace:
-    """The part of a recording that these arguments choose. Raises TraceError where it has no such range."""
+    """The part of a recording that these arguments choose. Raises TraceError if it has no such range."""
     for text in (arguments.get("filter_time"), arguments.get("start") and f"{arguments['start']}/", arguments.get("end") and f"/{arguments['end']}"):
         if text:
             begin, end = _time_window(text)
@@ -52,7 +52,7 @@ def part_of(trace: Trace, arguments: "dict[str, Any]") -> Trace:
 @dataclass(frozen=True)
 class _Range:
     name: str
-    domain: Optional[str]  # None: the default one; "*": any
+    domain: Optional[str]  # None: the default domain; "*": any
     index: int
 
     def of_processes(self, trace: Trace, ranges: Ranges) -> "dict[int, int]":
@@ -106,7 +106,7 @@ def _during_projection(trace: Trace, wanted: _Range) -> Trace:
 
 
 def _within(table: Table, windows: "dict[int, tuple[int, int]]") -> Table:
-    """Rows that overlap the window of their process; of no process, that from the first's begin to the last's end."""
+    """Rows that overlap the window of their process. Rows without a process are compared with the time from the first window's start to the last one's end."""
     windows = windows | {0: (min(begin for begin, _ in windows.values()), max(end for _, end in windows.values()))}
     needed = ["process", "start", *(["duration"] if "duration" in table.columns else [])]
 
@@ -128,7 +128,7 @@ def _any_process(batch: Batch, rows: Any, windows: "dict[int, tuple[int, int]]")
 
 
 def _checked(parse: Any) -> Any:
-    """Of an option whose text is kept: a wrong one ends with a sentence."""
+    """Checks an option whose text is kept. A wrong text ends the program with a sentence."""
 
     def check(text: str) -> str:
         try:
@@ -158,7 +158,7 @@ def _time(text: str) -> "int | None":
 
 
 def _range(text: str) -> _Range:
-    """RANGE[@DOMAIN][/INDEX]; a backslash takes the meaning of the character behind it."""
+    """Parses RANGE[@DOMAIN][/INDEX]. A backslash makes the next character literal."""
     parts, separators = [""], ""
     characters = iter(text)
     for c in characters:

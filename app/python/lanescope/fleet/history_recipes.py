@@ -16,7 +16,7 @@ from .recipe import Recipe, number_within, recipe
 from .result import Answer, ResultTable
 
 _FEWEST = 3       # runs on each side of a change
-_CHANCE = 0.01    # of a change that is none, over all names together
+_CHANCE = 0.01    # of reporting a change that is none, over all names together
 
 
 @recipe
@@ -72,7 +72,7 @@ class History(Recipe):
 
 
 def change_point(values: "np.ndarray[Any, Any]", chance: float) -> "tuple[int, float, float, float, float] | None":
-    """From which value on the mean is another: place, means before and after, and a 95 % interval of their difference. None where none is sure.
+    """The value at which the mean changes: its place, the means before and after, and a 95 % interval of their difference. None if no change is certain.
 
     The split with the largest |t| of Welch's test. `chance` is shared by all splits (Bonferroni); the degrees of freedom are those of the smaller side, the
     fewest that Welch's formula can give, so that few values need a larger step.
@@ -96,7 +96,7 @@ def change_point(values: "np.ndarray[Any, Any]", chance: float) -> "tuple[int, f
 
 
 def student_quantile(share: float, freedom: int) -> float:
-    """Of Student's t distribution, by bisection of its tail: exact to 1e-6."""
+    """A quantile of Student's t distribution, by bisection of its tail: exact to 1e-6."""
     low, high = 0.0, 1e6
     for _ in range(200):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""Which recordings a question is asked of."""
+"""The recordings that a question is asked about."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 def find_traces(inputs: "Iterable[PathLike]") -> "list[str]":
-    """Files as they are named, and every .trace file below folders; each once, by name. Of DIR:N the first N. Raises TraceError where an input is not there."""
+    """The named files, and all .trace files below named folders, without repetition and by name. DIR:N means the first N. Raises TraceError if an input does
+    not exist."""
     found: "set[str]" = set()
     for each in inputs:
         path = Path(each)
@@ -35,10 +36,10 @@ def find_traces(inputs: "Iterable[PathLike]") -> "list[str]":
 
 @contextlib.contextmanager
 def kept_private(paths: "Iterable[PathLike]") -> "Iterator[None]":
-    """What this process writes meanwhile has no permission for group and others that one of these files, or of those in these folders, lacks: it tells
-    what they hold."""
+    """Files that this process writes within the block get no permission for group and others that one of these files (or of the files in these folders) lacks,
+    because they tell what these files contain."""
     permitted = functools.reduce(operator.and_, map(_permitted, paths), 0o077)
-    permitted |= (permitted & 0o044) >> 2  # who may read a file may look into folders of its kind
+    permitted |= (permitted & 0o044) >> 2  # whoever may read a file may list folders of that kind
     umask = os.umask(0o077)
     os.umask(umask | (~permitted & 0o077))
     try:
@@ -57,7 +58,7 @@ def _permitted(path: PathLike) -> int:
 
 
 def _unsearchable(folder: Path) -> "list[str]":
-    """Folders below one that can't be searched: each becomes a row of `files` with its reason."""
+    """Folders below a folder that can't be searched. Each becomes a row of `files` with its reason."""
     failed: "list[OSError]" = []
     for _ in os.walk(folder, onerror=failed.append):
         pass

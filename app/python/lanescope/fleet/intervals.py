@@ -1,4 +1,4 @@
-"""Intervals of time as pairs of arrays: begins and ends in ns, half-open."""
+"""Intervals of time as pairs of arrays: starts and ends in ns, half-open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Times = npt.NDArray[np.int64]
 
 
 def union(start: Times, end: Times) -> "tuple[Times, Times]":
-    """What they cover, without overlaps, by start. O(n log n)."""
+    """The covered time as intervals without overlaps, by start. O(n log n)."""
     keep = end > start
     order = np.argsort(start[keep], kind="stable")
     start, end = start[keep][order], end[keep][order]
@@ -23,13 +23,13 @@ def union(start: Times, end: Times) -> "tuple[Times, Times]":
 
 
 def covered(start: Times, end: Times, borders: Times) -> Times:
-    """For intervals that do not overlap, by start: how many ns they cover between each two borders. O((n + m) log n)."""
+    """The ns that intervals cover between each two borders. The intervals must be sorted by start and must not overlap. O((n + m) log n)."""
     differences: Times = np.diff(covered_before(start, end, borders))
     return differences
 
 
 def covered_before(start: Times, end: Times, moments: Times) -> Times:
-    """For intervals that do not overlap, by start: how many ns they cover before each moment."""
+    """The ns that intervals cover before each moment. The intervals must be sorted by start and must not overlap."""
     if not len(start):
         return np.zeros(len(moments), dtype=np.int64)
     before = np.concatenate(([0], np.cumsum(end - start)))
@@ -40,10 +40,10 @@ def covered_before(start: Times, end: Times, moments: Times) -> Times:
 
 
 def summed(start: Times, end: Times, borders: Times) -> Times:
-    """For any intervals: the sum of what each covers between each two borders, in ns. O((n + m) log n)."""
+    """For any intervals: the sum of the ns that each covers between each two borders. O((n + m) log n)."""
 
     def before(moments: Times) -> Times:
-        # Of the part before a moment: all starts before it are added, all ends taken off. Sums that leave 64 bits come back where they are subtracted.
+        # The time before a moment: since all earlier starts, minus since all earlier ends. Sums that overflow 64 bits are correct again after the subtraction.
         total = np.zeros(len(moments), dtype=np.int64)
         for edges, sign in ((np.sort(start), 1), (np.sort(end), -1)):
             count = np.searchsorted(edges, moments, side="left")
@@ -55,11 +55,11 @@ def summed(start: Times, end: Times, borders: Times) -> Times:
 
 
 def overlapped(start: Times, end: Times) -> "tuple[Times, Times]":
-    """Where two or more intervals are at once, without overlaps, by start. O(n log n)."""
+    """The times covered by two or more intervals, without overlaps, by start. O(n log n)."""
     keep = end > start
     edges = np.concatenate((start[keep], end[keep]))
     steps = np.concatenate((np.ones(int(keep.sum()), dtype=np.int64), -np.ones(int(keep.sum()), dtype=np.int64)))
-    order = np.lexsort((steps, edges))  # what ends at a moment ends before what begins at it
+    order = np.lexsort((steps, edges))  # an interval that ends at a moment ends before another one that starts there
     edges, depth = edges[order], np.cumsum(steps[order])
     several = np.flatnonzero(depth[:-1] >= 2) if len(depth) else np.empty(0, dtype=np.int64)
     return union(edges[several], edges[several + 1])

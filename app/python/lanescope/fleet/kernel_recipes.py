@@ -1,4 +1,4 @@
-"""Recipes over single kernels: how their durations are distributed, and what else ran meanwhile."""
+"""Recipes over single kernels: the distribution of their durations, and what else ran meanwhile."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class KernelHistogram(KernelSum):
         for name, summary in sorted(sums.items(), key=lambda item: (-item[1].total, item[0])):
             counts[name] = [0] * bins
             for step, count in summary.histogram.items():
-                # A step's middle lies within 0.3 % of its values, and never outside of the least and the largest.
+                # The middle of a step is within 0.3 % of its values. It must not lie outside of the minimum and the maximum.
                 middle = min(max(2.0 ** ((step + 0.5) / STEPS_AN_OCTAVE), low), high)
                 place = int(bins * math.log(middle / low) / math.log(high / low)) if high > low else 0
                 counts[name][min(place, bins - 1)] += count
@@ -77,7 +77,7 @@ class NcclOverlap(Recipe):
             for device in np.unique(data["device"][data["process"] == instance]).tolist():
                 own = np.flatnonzero((data["process"] == instance) & (data["device"] == device))
                 if not ours[own].any():
-                    continue  # without communication there is nothing to ask
+                    continue  # without communication there is nothing to report
                 rows = []
                 for is_nccl in (True, False):
                     kind = own[ours[own] == is_nccl]
@@ -119,5 +119,5 @@ class NcclOverlap(Recipe):
 
 
 def _beside(edges: Any, start: Any, end: Any) -> Any:
-    """Of each interval, how much of it these others, which do not overlap, cover."""
+    """For each interval, how much of it the other intervals cover. The others must not overlap each other."""
     return covered_before(*edges, end) - covered_before(*edges, start)

@@ -1,4 +1,4 @@
-"""Recipes over counters that were sampled: how much of a GPU was used when, by which kernel or range, what went over NVLink, networks and to disks."""
+"""Recipes over sampled counters: how much of a GPU was used when and by which kernel or range, and the traffic over NVLink, networks and disks."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _METRICS = "SMs active,Instructions issued,Tensor cores active"
 _NOT_SAMPLED = "No file has samples of these counters: record with --gpu-metrics-devices=all."
 _NO_NETWORKS = "No file has samples of networks: record with --nic-metrics=lf."
 _NO_DISKS = "No file has samples of disks: record with --storage-metrics."
-# What is counted of each device: a counter is called by the device's name and one of these.
+# What is counted for each device. A counter's name is the device's name and one of these.
 _OF_NETWORKS = ("received", "sent", "packets received", "packets sent", "packets dropped", "packets sent again", "read by RDMA", "written by RDMA", "send waits", "CNPs sent", "CNPs handled")
-_OF_EFA = ("packets sent again", "read by RDMA", "written by RDMA")  # which no other adapter has
+_OF_EFA = ("packets sent again", "read by RDMA", "written by RDMA")  # no other adapter has these
 _OF_DISKS = ("read", "written", "reads", "writes", "busy", "requests in flight")
 
 
 @dataclass
 class Samples:
-    """One counter of a GPU, by its UUID, or of a network device or disk, by its name. Between its first and last sample there may be times without."""
+    """One counter of a GPU (by its UUID), a network device or a disk (by its name). There may be gaps between its first and last sample."""
 
     device: str
     name: str
@@ -51,7 +51,8 @@ class Samples:
 
 
 def _samples(trace: Trace, owner: "Callable[[str, str], tuple[str, str] | None]") -> "list[Samples]":
-    """Counters of no process, of which `owner` says by the GPU's UUID and the counter's name whose they are, and how they are called there; none: not wanted."""
+    """Counters of no process. `owner` is given the GPU's UUID and the counter's name; it returns the owner's name and the counter's name there, or None if it
+    is not wanted."""
     data, texts = trace.counters[["start", "duration", "process", "gpu_uuid", "name", "unit", "value"]].coded()
     chosen = np.array([[owner(gpu, name) is not None for name in texts["name"]] for gpu in texts["gpu_uuid"]], dtype=bool)
     rows = np.flatnonzero(chosen[data["gpu_uuid"], data["name"]] & (data["process"] == 0)) if chosen.size else np.empty(0, dtype=np.int64)
@@ -69,12 +70,12 @@ def _samples(trace: Trace, owner: "Callable[[str, str], tuple[str, str] | None]"
 
 
 def samples_of(trace: Trace, wanted: "set[str] | None" = None) -> "list[Samples]":
-    """Counters of GPUs, by GPU and name; only those that are wanted."""
+    """Counters of GPUs, by GPU and name. With `wanted`, only these."""
     return _samples(trace, lambda gpu, name: (gpu, name) if gpu and (wanted is None or name in wanted) else None)
 
 
 def machine_samples(trace: Trace, counted: "tuple[str, ...]") -> "list[Samples]":
-    """What is counted of the machine's networks or disks, by device and what it is."""
+    """Counters of the machine's networks or disks, by device and counted quantity."""
 
     def owner(gpu: str, name: str) -> "tuple[str, str] | None":
         measure = max((each for each in counted if name.endswith(" " + each)), key=len, default=None)
@@ -88,10 +89,10 @@ def _metric_argument(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 class CounterMap(Recipe):
-    """Counters over time, for each device and bin of time: a picture for each counter."""
+    """Counters over time, for each device and bin of time, with a picture for each counter."""
 
     is_of_parts = True
-    owner: ClassVar[str]  # what has them: a column's title
+    owner: ClassVar[str]  # the title of the column of devices
     not_sampled: ClassVar[str]
 
     @classmethod
@@ -103,7 +104,7 @@ class CounterMap(Recipe):
         raise NotImplementedError
 
     def metrics(self) -> "list[str]":
-        """In the order in which they are shown."""
+        """The counters in the order in which they are shown."""
         raise NotImplementedError
 
     def label(self, host: str, device: str) -> str:
@@ -182,7 +183,7 @@ def _bytes(samples: Samples) -> float:
 
 
 def _busy_networks(trace: Trace, arguments: "dict[str, Any]") -> "list[Samples]":
-    """Those of devices that the arguments do not leave out."""
+    """The samples of devices that the arguments do not exclude."""
     found = machine_samples(trace, _OF_NETWORKS)
     moved: "dict[str, float]" = {}
     for each in found:
@@ -257,7 +258,7 @@ class NetworkSum(Recipe):
         columns = ["Host", "Device", "Metric", "Total", "Mean", "Highest", "Unit of mean", "Sampled", "File"]
         table = [[host, device, metric, total, mean, most, unit, sampled, path] for path, host, device, metric, unit, total, mean, most, sampled in rows]
         answer = Answer(self.name, tables=[ResultTable("stats_by_device", columns, table, {"Sampled": "ns"})])
-        # Ranks of one host sample the same devices: of each, the recording that saw most of it counts.
+        # Ranks of one host sample the same devices: for each device, the recording that sampled it longest counts.
         longest: "dict[tuple[str, str, str], list[Any]]" = {}
         for row in rows:
             key = (row[1], row[2], row[3])
@@ -312,7 +313,7 @@ class MetricSum(Recipe):
                 chosen = of_gpu & (names == name)
                 for each in own:
                     weighted, sampled = (after - before for after, before in zip(each.before(end[chosen]), each.before(start[chosen])))
-                    seen = sampled > 0  # a range that is shorter than the time between two samples may have none
+                    seen = sampled > 0  # a range that is shorter than the sampling interval may have none
                     if seen.any():
                         means = weighted[seen] / sampled[seen]
                         rows.append([path, host, gpu, texts[name], each.name, each.unit, int(seen.sum()), int((~seen).sum()), int(sampled.sum()),
@@ -320,7 +321,7 @@ class MetricSum(Recipe):
         return rows
 
     def _intervals(self, trace: Trace) -> "tuple[Array, Array, list[str], Array, Array]":
-        """GPU, name, begin and end of each kernel or projected range, and the names by number."""
+        """GPU, name, start and end of each kernel or projected range, and the names by number."""
         uuids = {(instance, device): said["uuid"] for instance, process in trace.processes.items() for device, said in process.devices.items()}
         if self.arguments["per_kernel"]:
             data, texts = trace.kernels[["start", "duration", "process", "device", "name"]].coded()
@@ -333,7 +334,7 @@ class MetricSum(Recipe):
             devices: "dict[int, list[int]]" = {}
             for instance, device in np.unique(np.stack((used["process"], used["device"]), axis=1), axis=0).tolist():
                 devices.setdefault(instance, []).append(device)
-            # On each GPU that its process has kernels on.
+            # on each GPU on which its process has kernels
             pairs = [(i, (instance, device)) for i, instance in enumerate(ranges.process[found.row].tolist()) for device in devices.get(instance, [])]
             keys, places = [key for _, key in pairs], np.array([i for i, _ in pairs], dtype=np.int64)
             names, titles, start, end = ranges.name[found.row][places], ranges.titles, found.start[places], found.end[places]

@@ -1,4 +1,4 @@
-"""What goes over the links: of collectives by communicator and rank, and of links whose counters were sampled."""
+"""The traffic over links: of collectives, by communicator and rank, and of links whose counters were sampled."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Network(CollectiveRecipe):
 
 
 def links_of(trace: Trace, path: str) -> "list[list[Any]]":
-    """Of each counter of a link: mean, bytes, highest value, the time that was sampled, and from when to when it was, UTC."""
+    """For each counter of a link: mean, bytes, maximum, the time that was sampled, and the start and end of that time in UTC."""
     table = trace.counters[["start", "duration", "gpu_uuid", "name", "unit", "value"]].to_numpy()
     host = trace.session["host_name"]
     rates = table["unit"] == _UNIT
@@ -76,10 +76,10 @@ def links_of(trace: Trace, path: str) -> "list[list[Any]]":
 
 
 def seen_once(links: "list[list[Any]]") -> "list[list[Any]]":
-    """Those of links_of() that are to be summed. Where several recordings sampled a GPU at the same time, that which saw most of it."""
+    """The rows of links_of() to sum up. If several recordings sampled a GPU at the same time, only the one that sampled it longest."""
     kept: "dict[tuple[str, str, str], list[list[Any]]]" = {}
     for row in sorted(links, key=lambda row: (-row[7], row[0])):
-        others = kept.setdefault((row[1], row[2] or row[0], row[3]), [])  # a GPU without UUID is known by its file alone
+        others = kept.setdefault((row[1], row[2] or row[0], row[3]), [])  # a GPU without UUID is identified only by its file
         if all(row[9] <= other[8] or other[9] <= row[8] for other in others):
             others.append(row)
     return [row for rows in kept.values() for row in rows]

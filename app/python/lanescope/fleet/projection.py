@@ -1,6 +1,6 @@
-"""NVTX ranges as the GPU saw them: from the begin of the first operation that a range enqueued to the end of the last one.
+"""NVTX ranges as the GPU saw them: from the start of the first operation that a range enqueued to the end of the last one.
 
-A range encloses the calls of its thread that begin and end within it; what these launched, kernels, copies, sets and graphs, is its GPU work.
+A range contains the calls of its thread that start and end within it. The kernels, copies, sets and graphs that these calls launched are its GPU work.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ class Ranges:
     domain: Array
     name: Array          # number into titles
     titles: "list[str]"
-    nests: Array         # whether it is pushed and popped, not started and ended
+    nests: Array         # whether it is pushed and popped; otherwise it is started and ended
     start: Array
     end: Array
 
 
 @dataclass
 class Projected:
-    """Ranges that enqueued GPU work, in the order of the recording's rows."""
+    """Ranges that enqueued GPU work, in the order of the rows of the recording."""
 
-    row: Array           # of Ranges
+    row: Array           # in Ranges
     start: Array         # on the GPU, ns
     end: Array
     operations: Array    # on the GPU
-    level: Array         # ranges around it on its thread
-    parent: Array        # row of the innermost one around it, -1 for none
+    level: Array         # the number of ranges around it on its thread
+    parent: Array        # row of the innermost range around it, -1 for none
 
 
 def ranges_of(trace: Trace) -> Ranges:
@@ -47,7 +47,7 @@ def ranges_of(trace: Trace) -> Ranges:
 
 
 def projected_ranges(trace: Trace, ranges: Ranges) -> Projected:
-    """Of `ranges`, with the GPU work in `trace`. O((ranges + operations) log)."""
+    """Projects `ranges` to the GPU work in `trace`. O((ranges + operations) log)."""
     process, thread, call_start, call_end, first, last, count = _launches(trace)
     order = np.lexsort((call_start, thread, process))
     process, thread, call_start, call_end, first, last, count = (column[order] for column in (process, thread, call_start, call_end, first, last, count))
@@ -62,7 +62,7 @@ def projected_ranges(trace: Trace, ranges: Ranges) -> Projected:
         low = np.searchsorted(call_start[calls], ranges.start[rows], side="left") + offset
         high = np.searchsorted(call_start[calls], ranges.end[rows], side="right") + offset
         while len(crossing := np.flatnonzero((high > low) & (call_end[np.maximum(high - 1, 0)] > ranges.end[rows]))):
-            high[crossing] -= 1  # calls that the range does not see the end of
+            high[crossing] -= 1  # calls that end after the range
         has = high > low
         rows, low, high = rows[has], low[has], high[has]
         found.append((rows, _least(first, low, high), -_least(-last, low, high), total[high] - total[low]))
@@ -74,11 +74,11 @@ def projected_ranges(trace: Trace, ranges: Ranges) -> Projected:
 
 
 def _launches(trace: Trace) -> "tuple[Array, ...]":
-    """Of each call that launched something: process, thread, begin, end, begin of its first and end of its last operation, and their number."""
+    """For each call that launched something: process, thread, start, end, start of its first and end of its last operation, and the number of operations."""
     calls, _ = trace.whole.api_calls[["process", "thread", "correlation", "start", "duration"]].coded()
     parts = [trace.tables[name][["process", "correlation", "start", "duration"]].coded()[0] for name in ("kernels", "copies", "sets", "graph_launches")]
     work = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    # A call is found by process and correlation; where a number came again, the last call before the operation.
+    # A call is found by process and correlation id. If an id was used again, the last call before the operation is meant.
     order = np.lexsort((calls["start"], calls["correlation"], calls["process"]))
     known = np.stack([calls[name][order] for name in ("process", "correlation", "start")])
     wanted = np.stack([work[name] for name in ("process", "correlation", "start")])
@@ -86,7 +86,7 @@ def _launches(trace: Trace) -> "tuple[Array, ...]":
     kind = np.concatenate((np.zeros(known.shape[1], dtype=np.int64), np.ones(wanted.shape[1], dtype=np.int64)))
     merged = np.lexsort((kind, both[2], both[1], both[0]))
     place = np.empty(len(merged), dtype=np.int64)
-    place[merged] = np.cumsum(kind[merged] == 0) - 1  # of the last call before it
+    place[merged] = np.cumsum(kind[merged] == 0) - 1  # of the last call before the operation
     call = place[known.shape[1] :]
     is_known = (call >= 0) & (wanted[1] != 0)
     is_known[is_known] = (known[:2, call[is_known]] == wanted[:2, is_known]).all(axis=0)
@@ -101,7 +101,7 @@ def _launches(trace: Trace) -> "tuple[Array, ...]":
 
 
 def _least(values: Array, low: Array, high: Array) -> Array:
-    """The least of values[low:high], which is not empty. O(values log values), in memory for two copies."""
+    """The minimum of values[low:high], which must not be empty. O(values log values), with memory for two copies."""
     result = np.empty(len(low), dtype=values.dtype)
     steps = np.floor(np.log2(high - low)).astype(np.int64)
     table = values
@@ -114,7 +114,7 @@ def _least(values: Array, low: Array, high: Array) -> Array:
 
 
 def nesting(ranges: Ranges) -> "tuple[Array, Array]":
-    """Of each range: how many are around it on its thread, and the innermost of these, -1 for none. Only what is pushed and popped nests."""
+    """For each range, the number of ranges around it on its thread, and the innermost of them, -1 for none. Only pushed and popped ranges nest."""
     level, parent = np.zeros(len(ranges.start), dtype=np.int64), np.full(len(ranges.start), -1, dtype=np.int64)
     order = np.lexsort((-ranges.end, ranges.start, ranges.thread, ranges.process))
     open_ranges: "list[int]" = []

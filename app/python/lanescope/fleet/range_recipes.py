@@ -1,4 +1,4 @@
-"""NVTX ranges one by one, as the GPU ran what they enqueued."""
+"""NVTX ranges one by one, with the times in which the GPU ran what they enqueued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all recipes share: their names and arguments, which rank a process is, and how one is made known."""
+"""Common parts of all recipes: their names and arguments, the rank of a process, and the registration of recipes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _BY_NAME: "dict[str, type[Recipe]]" = {}
 
 
 class Recipe:
-    """A question with its answer. A subclass has a name, a sentence, and map, merge and present; it is made known by @recipe."""
+    """A question with its answer. A subclass has a name, a sentence, and map, merge and present; @recipe registers it."""
 
     name: ClassVar[str]
     help: ClassVar[str]
-    is_of_parts: ClassVar[bool] = False  # whether it can look at a part of each recording: a time, an NVTX range
+    is_of_parts: ClassVar[bool] = False  # whether it can look at a part of each recording, such as a time or an NVTX range
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = {name: getattr(arguments, name) for name in self.argument_names()}
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
-        """Options of the recipe's own."""
+        """Adds the recipe's own options."""
 
     @classmethod
     def add_all_arguments(cls, parser: argparse.ArgumentParser) -> None:
@@ -57,21 +57,21 @@ class Recipe:
         return cls(argparse.Namespace(**(values | arguments)))
 
     def files_to_read(self, given: "list[str]") -> "list[str]":
-        """By name: those that the fleet is given, and what else the question is about."""
+        """The files to read, by name: those that the fleet is given, and others that the question is about."""
         return sorted(set(given))
 
     def key(self) -> str:
         return f"{self.name} {json.dumps(self.arguments, sort_keys=True)}"
 
     def part(self, trace: Trace) -> Trace:
-        """What of a recording map() is given: of a part that was saved, nothing of what lies in front of it."""
+        """The part of a recording that map() is given. For a saved part of a recording, rows before the part are left out."""
         return part_of(trace.in_part(), self.arguments) if self.is_of_parts else trace.in_part()
 
     def map(self, trace: Trace, path: str) -> Any:
         raise NotImplementedError
 
     def merge(self, one: Any, other: Any) -> Any:
-        """Results of files are apart unless a recipe says otherwise: lists, sorted by what they begin with."""
+        """Results of files are kept separate unless a recipe overrides this: lists, sorted by their first members."""
         return sorted(one + other, key=lambda row: row[0])
 
     def to_json(self, partial: Any) -> Any:
@@ -85,19 +85,19 @@ class Recipe:
 
 
 def recipe(chosen: "type[Recipe]") -> "type[Recipe]":
-    """Makes a recipe known under its name."""
+    """Registers a recipe under its name."""
     _BY_NAME[chosen.name] = chosen
     return chosen
 
 
 def known_recipes() -> "dict[str, type[Recipe]]":
-    """Those that were made known, by name."""
+    """The registered recipes by name."""
     return dict(sorted(_BY_NAME.items()))
 
 
 @dataclass(frozen=True, order=True)
 class Member:
-    """A process of a fleet: file and instance, and who it is in the job where the file says so."""
+    """A process of a fleet: its file and instance, and its place in the job if the file says it."""
 
     path: str
     instance: int
@@ -117,10 +117,10 @@ _COMMUNICATOR_MADE = "ncclCommInit"
 
 
 def members(trace: Trace, path: str) -> "dict[int, Member]":
-    """The processes of a file by instance number. The rank is that in the largest communicator of NCCL that the process joined, else its launcher's."""
+    """The processes of a file by instance number. The rank is the one in the largest NCCL communicator that the process joined, otherwise the launcher's."""
     host = trace.session["host_name"]
     ranks: "dict[int, tuple[int, int]]" = {}
-    if trace.whole.has_text(_COMMUNICATOR_MADE):  # else no range need be read
+    if trace.whole.has_text(_COMMUNICATOR_MADE):  # otherwise no range needs to be read
         ranges, texts = trace.whole.nvtx_ranges[["process", "name", "payload_json"]].coded()
         made = begins(ranges["name"], texts["name"], _COMMUNICATOR_MADE)
         for instance, payload in zip(ranges["process"][made].tolist(), ranges["payload_json"][made].tolist()):
@@ -137,12 +137,12 @@ def members(trace: Trace, path: str) -> "dict[int, Member]":
 
 
 def begins(numbers: Any, texts: "list[str]", prefix: "str | tuple[str, ...]") -> Any:
-    """Which rows of a column of numbers stand for texts that begin so."""
+    """Which rows of a column of numbers stand for texts that start with `prefix`."""
     return np.array([text.startswith(prefix) for text in texts], dtype=bool)[numbers] if texts else np.zeros(len(numbers), dtype=bool)
 
 
 def number_within(least: float, most: float, kind: "type[int] | type[float]" = int) -> "Callable[[str], Any]":
-    """Of an option's value; a wrong one ends with a sentence."""
+    """A parser for the value of an option. A wrong value ends the program with a sentence."""
 
     def parse(text: str) -> "int | float":
         try:
@@ -157,12 +157,12 @@ def number_within(least: float, most: float, kind: "type[int] | type[float]" = i
 
 
 def whole_number(value: Any) -> int:
-    """What a payload says; 0 where it is none that 64 bits hold."""
+    """The value of a payload; 0 if it is not an integer of 64 bits."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else 0
 
 
 def json_object(text: str) -> "dict[str, Any]":
-    """A structured payload; empty where it is none."""
+    """A structured payload; empty if the text is not a JSON object."""
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):

@@ -17,8 +17,8 @@ from .result import Answer, HeatMap, ResultTable, Source
 
 FLEET_FILE_VERSION = 1
 
-_MOST_ROWS = 200     # of a table on the page; all are in the files
-_MOST_COLUMNS = 240  # of a picture: more are joined by their mean
+_MOST_ROWS = 200     # of a table on the page; the files contain all rows
+_MOST_COLUMNS = 240  # of a picture: if there are more, neighbours are replaced by their mean
 
 _STYLE = """
 body{font:14px/1.45 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#222;background:#fff}
@@ -32,7 +32,7 @@ code{background:#f3f3f3;padding:1px 4px;user-select:all}svg text{font:11px syste
 
 
 def html_page(answer: Answer, outcome: Outcome) -> str:
-    """The page. Texts of traces are escaped; nothing is loaded from elsewhere."""
+    """The page. Texts of traces are escaped, and nothing is loaded from elsewhere."""
     parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(answer.recipe)}</title><style>{_STYLE}</style>"]
     parts.append(f"<h1>{html.escape(answer.recipe)}</h1>")
     parts += [f"<p class=said>{html.escape(said)}</p>" for said in answer.sentences]
@@ -48,7 +48,7 @@ def files_table(outcome: Outcome) -> ResultTable:
 
 @contextlib.contextmanager
 def replaced(path: Path) -> "Iterator[Path]":
-    """Where to write what then takes the place of a file: whole or not at all."""
+    """A path to write to. At the end of the block it replaces the file `path`, completely or not at all."""
     partial = None
     try:
         partial = new_beside(path)
@@ -64,12 +64,12 @@ def replaced(path: Path) -> "Iterator[Path]":
 
 
 def write_folder(answer: Answer, outcome: Outcome, folder: Path, formats: "list[str]") -> "list[Path]":
-    """Writes the page and the tables into a folder that is there. Returns the files."""
+    """Writes the page and the tables into an existing folder. Returns the files."""
     written = []
 
     def put(name: str, text: str) -> None:
         with replaced(folder / name) as path:
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")  # names of files need not be UTF-8
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")  # file names need not be UTF-8
         written.append(folder / name)
 
     put("report.html", html_page(answer, outcome))
@@ -88,15 +88,15 @@ def write_folder(answer: Answer, outcome: Outcome, folder: Path, formats: "list[
     if "ipynb" in formats:
         if "json" not in formats:
             for table in answer.tables:
-                put(f"{table.name}.json", table.to_json())  # what the notebook reads
+                put(f"{table.name}.json", table.to_json())  # the notebook reads it
         put("report.ipynb", _notebook(answer))
     return written
 
 
 def fleet_file(answer: Answer, folder: Path) -> str:
-    """The pictures with the recordings that they are of, for the viewer (docs/fleets.md)."""
+    """The pictures, with the recordings that they come from, for the viewer (docs/fleets.md)."""
     sources: "list[dict[str, Any]]" = []
-    places: "dict[int, int]" = {}  # of pictures of the same recordings, each is there once
+    places: "dict[int, int]" = {}  # by id of a source: a source that several pictures share is written once
 
     def place(source: Source) -> int:
         if id(source) not in places:
@@ -117,7 +117,7 @@ def fleet_file(answer: Answer, folder: Path) -> str:
 
 
 def text_of(answer: Answer, outcome: Outcome, rows: int = 20) -> str:
-    """For a terminal: the sentences, and the first rows of the first table."""
+    """A text for a terminal: the sentences, and the first rows of the first table."""
     lines = list(answer.sentences)
     bad = [state for state in outcome.files if not state.read]
     if bad:
@@ -163,7 +163,7 @@ def _table(table: ResultTable) -> str:
 
 
 def _heat_map(heat: HeatMap) -> str:
-    """A picture whose darkest cell is the largest value; hover a cell for its value."""
+    """A picture whose darkest cell is the largest value. Hovering over a cell shows its value."""
     joined = max(1, -(-len(heat.columns) // _MOST_COLUMNS))
     cells = [[_mean(row[i : i + joined]) for i in range(0, len(row), joined)] for row in heat.cells]
     known = [value for row in cells for value in row if value is not None]
@@ -191,7 +191,7 @@ def _heat_map(heat: HeatMap) -> str:
 
 
 def _largest(row: "list[float | None]") -> int:
-    """The first place of the largest known value; 0 where none is known."""
+    """The first position of the largest known value; 0 if no value is known."""
     values = [-math.inf if value is None else value for value in row]
     return values.index(max(values)) if values else 0
 
@@ -202,7 +202,7 @@ def _mean(values: "list[float | None]") -> "float | None":
 
 
 def _color(share: float) -> str:
-    """From near white over blue to dark: its lightness falls evenly, so that it reads without colours, too."""
+    """A colour from near white over blue to dark. The lightness falls evenly, so that the picture can be read without colours, too."""
     stops = ((247, 251, 255), (158, 202, 225), (49, 130, 189), (8, 48, 107))
     place = min(max(share, 0.0), 1.0) * (len(stops) - 1)
     i = min(int(place), len(stops) - 2)

@@ -1,4 +1,4 @@
-"""Tables that a recipe answers with, and the forms in which they are written."""
+"""The tables of a recipe's answer, and the formats in which they are written."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ResultTable:
         return text.getvalue()
 
     def text_columns(self) -> "list[bool]":
-        """Of each column, whether it has texts and no numbers."""
+        """For each column, whether it contains texts and no numbers."""
         return [set(map(type, column)) <= {str, type(None)} for column in zip(*self.rows)] if self.rows else [True] * len(self.columns)
 
     def to_json(self) -> str:
@@ -55,12 +55,12 @@ class ResultTable:
 
 
 def _encodable(cell: Any) -> Any:
-    """Names of files need not be UTF-8."""
+    """Makes a text encodable, because file names need not be UTF-8."""
     return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
 
 
 def _plain(column: "tuple[Any, ...]") -> "tuple[Any, ...]":
-    """Control characters of names would reach the terminal of whoever prints the file."""
+    """Removes control characters of names, because they would reach the terminal of whoever prints the file."""
     shown = {cell: _printable(cell) for cell in set(column) if isinstance(cell, str) and not cell.isprintable()}
     return tuple(shown.get(cell, cell) for cell in column) if shown else column
 
@@ -71,37 +71,37 @@ def _printable(text: str) -> str:
 
 @dataclass
 class Source:
-    """The recording that a row of a picture is of, and where in it the columns are. Times are ns since its beginning, -1: not known."""
+    """The recording that a row of a picture comes from, and the times of the columns in it. Times are ns since its start, -1: not known."""
 
     path: str
     begins: "list[int]" = field(default_factory=list)
     ends: "list[int]" = field(default_factory=list)
-    shifts: "list[int]" = field(default_factory=list)  # what is added to these times for times on the common axis, ns
+    shifts: "list[int]" = field(default_factory=list)  # ns to add to these times to get times on the common axis
 
     def command(self, column: int) -> "list[str]":
-        """What opens the viewer at a column."""
+        """The command that opens the viewer at a column."""
         known = column < len(self.begins) and 0 <= self.begins[column] < self.ends[column]
         return ["lanescope-ui", self.path, *(["--range", f"{self.begins[column]}ns:{self.ends[column]}ns"] if known else [])]
 
 
 @dataclass
 class HeatMap:
-    """A picture of an answer: rows by columns, each cell a number, or None where nothing is known."""
+    """A picture of an answer: rows by columns. Each cell is a number, or None if nothing is known."""
 
     title: str
     rows: "list[str]"
     columns: "list[str]"
     cells: "list[list[float | None]]"
     unit: str = ""
-    sources: "list[Source]" = field(default_factory=list)  # one a row, or none
+    sources: "list[Source]" = field(default_factory=list)  # one per row, or none at all
 
 
 @dataclass
 class Answer:
-    """What a recipe says of a fleet: sentences, tables and pictures."""
+    """A recipe's answer about a fleet: sentences, tables and pictures."""
 
     recipe: str
     sentences: "list[str]" = field(default_factory=list)
     tables: "list[ResultTable]" = field(default_factory=list)
     maps: "list[HeatMap]" = field(default_factory=list)
-    failed: bool = False  # of a check: exit code 3
+    failed: bool = False  # for a check: exit code 3

@@ -1,4 +1,4 @@
-"""Recipes of what the rules of `lanescope analyze` find, over all ranks. Each recording is asked by that program, which has to be beside this package."""
+"""Recipes over the findings of the rules of `lanescope analyze` for all ranks. That program, which must lie beside this package, analyses each recording."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOP, _ONCE = "loop", "once"
 
 
 class RuleRecipe(Recipe):
-    """Asks rules of each file."""
+    """Asks rules about each file."""
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ class IdleCauses(RuleRecipe):
         rows = []
         for gpu, row in sorted(gpus.items()):
             pids = users.get(gpu, set())
-            member = by_pid.get(min(pids)) if len(pids) == 1 else None  # of a GPU that processes share, it is no rank's
+            member = by_pid.get(min(pids)) if len(pids) == 1 else None  # a GPU that processes share does not belong to a rank
             own = [
                 [each["Cause"], each["NVTX Range"], each["Call"], each["When"], each["Total Time (ns)"], each["Parts"], each["Longest (ns)"], each["Longest Gap Start (ns)"]]
                 for each in said.get("gpu_bubbles", [])
@@ -93,12 +93,12 @@ class IdleCauses(RuleRecipe):
         return answer
 
 
-# Of the rules about kernels: what each says could be won at most.
+# The rules about kernels, each of which estimates the possible gain.
 _KERNEL_RULES = ("fp32_products", "kernel_bounds", "kernel_stalls", "low_occupancy", "small_grid", "tail_wave")
 
 
 def _is_gain_known(rule: str, row: "dict[str, Any]") -> bool:
-    """Occupancy wins nothing that could be told without counters, nor do more blocks of a kernel that is serial as it stands."""
+    """Whether the gain is known. Without counters, that of more occupancy is not; nor is that of more blocks for a kernel written to run in one block."""
     return rule != "low_occupancy" and not (rule == "small_grid" and row["Blocks"] == 1)
 
 
@@ -154,7 +154,7 @@ class Kernels(KernelSum):
 
 
 class AdviceRecipe(RuleRecipe):
-    """The rows of one rule of the same name, of all files, the longest first."""
+    """The rows of one rule with the same name, from all files, longest first."""
 
     rule_arguments: ClassVar["tuple[str, ...]"] = ()
 
@@ -171,7 +171,7 @@ class AdviceRecipe(RuleRecipe):
         return [[path, [["Rank", ranks.get(row.get("PID", -1))], *([title, value] for title, value in row.items() if title != "Row#"), ["File", path]]] for row in rows]
 
     def merge(self, one: Any, other: Any) -> Any:
-        return sorted(one + other, key=lambda row: row[0])  # stable: those of a file stay in the rule's order
+        return sorted(one + other, key=lambda row: row[0])  # stable: the rows of a file stay in the rule's order
 
     def present(self, outcome: Outcome) -> Answer:
         records: "list[dict[str, Any]]" = [dict(row) for _, row in outcome.partial or []]

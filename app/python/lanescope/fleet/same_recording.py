@@ -1,5 +1,5 @@
-"""Files that hold the same recording: one and its compacted form, or a part of it. Asked as two, each of their events would count twice. Two parts
-that have other rows of it, such as those of two GPUs, are two."""
+"""Files with the same recording: a file and its compacted form, or a part of it. If both were asked, each of their events would count twice. Two parts
+with different rows, such as those of two GPUs, are two recordings."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .._schema import FRAME_TYPES
 from .._wire import WireError
 from ..trace import Trace
 
-_MOST_FRAMES = 8  # within which a session says when it began
+_MOST_FRAMES = 8  # a session's start time is within this many frames
 _COLUMNS_OF_ROWS = ("device", "context", "stream", "thread", "domain", "processor")
 
 
 def distinct_recordings(paths: "list[str]") -> "tuple[list[str], dict[str, str]]":
-    """Those to be read, in their order; and of each other one the file that holds its recording. Of files in one folder. Reads the first bytes of all, and all of those
-    that began in the same nanosecond."""
+    """The files to read, in their order; and for each other file, the one that contains its recording. Only files in the same folder are compared. Reads the
+    first bytes of all files, and those that began in the same nanosecond completely."""
     alike: "dict[tuple[Any, ...], list[str]]" = {}
     for path in paths:
         if (began := _began(path)) is not None:
@@ -33,7 +33,7 @@ def distinct_recordings(paths: "list[str]") -> "tuple[list[str], dict[str, str]]
 
 
 def _began(path: str) -> "Optional[tuple[Any, ...]]":
-    """When, where and of what; None where the file does not say."""
+    """When, where and from which command it began; None if the file does not say."""
     try:
         file = FrameFile(path)
     except (OSError, TraceError):
@@ -44,7 +44,7 @@ def _began(path: str) -> "Optional[tuple[Any, ...]]":
                 continue
             payload = file.payload(frame, stored)
             start = None if payload is None else decode("SessionStart", payload)
-            # Of other tools' traces, those of all ranks may count from one time.
+            # In traces of other tools, the times of all ranks may count from the same moment.
             if start is None or start["source_format"] or not (start["epoch"] or start["utc_epoch"]):
                 return None
             return (start["epoch"], start["utc_epoch"], start["machine_id"], start["boot_id"], start["host_name"], tuple(start["command"]))
@@ -56,14 +56,14 @@ def _began(path: str) -> "Optional[tuple[Any, ...]]":
 
 
 def _held_by_others(group: "list[str]") -> "Iterator[tuple[str, str]]":
-    """Of files that began alike, those whose processes, rows and time another has, which has as many events or more."""
+    """Of files that began alike, those whose processes, rows and time are contained in another one with as many events or more."""
     known: "list[_Known]" = []
     for path in group:
         try:
             with Trace(path) as trace:
                 known.append(_Known(path, trace.event_count(), {(process.pid, process.start) for process in trace.processes.values()}, _rows(trace), _lengths(trace), *_extent(trace)))
         except (OSError, TraceError):
-            continue  # which is told when it is asked
+            continue  # the error is reported when the file is asked
     wholes: "list[_Known]" = []
     for each in sorted(known, key=lambda each: -each.events):
         whole = next((one for one in wholes if each.is_held_by(one)), None)
@@ -88,7 +88,7 @@ class _Known(NamedTuple):
 
 
 def _extent(trace: Trace) -> "tuple[int, int]":
-    """When its first event began and its last one ended, in ns since the recording began; equal without events."""
+    """The start of its first event and the end of its last one, in ns since the recording began; equal if there are no events."""
     starts = [int(batch["start"].min()) for table in trace.tables.values() if "start" in table.columns and len(table) for batch in table[["start"]].batches() if len(batch["start"])]
     return (min(starts), trace.last_end()) if starts else (0, 0)
 
@@ -98,7 +98,7 @@ def _lengths(trace: Trace) -> "dict[str, int]":
 
 
 def _rows(trace: Trace) -> "set[tuple[Any, ...]]":
-    """In which rows of a timeline its events and values lie, as each file of the recording would have them, whatever its own numbers of processes are."""
+    """The timeline rows that contain its events and values, in a form that is the same in each file of the recording, whatever its own numbers of processes."""
     found: "set[tuple[Any, ...]]" = set()
     for name, table in trace.tables.items():
         if not len(table):

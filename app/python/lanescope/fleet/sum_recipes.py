@@ -1,4 +1,4 @@
-"""Sums over a fleet: kernels, CUDA calls, copies, NVTX ranges, calls into the C library, MPI, NCCL; by name, over all ranks and for each."""
+"""Sums over a fleet, by name, over all ranks and for each: kernels, CUDA calls, copies, NVTX ranges, calls into the C library, MPI, NCCL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .sums import Summary, merged_groups, summed_groups
 
 _WHO = ["Rank", "Host", "PID", "File"]
 _VERSION = re.compile(r"(?<=.)_v[0-9]{4}$")  # of a CUDA function, as CUPTI names it
-# Of each rank: number, sum, least, quartiles, largest. Exact, since a rank's values are all in one file.
+# For each rank: number, sum, minimum, quartiles, maximum. They are exact, because all values of a rank are in one file.
 _RANK_COLUMNS = ["Count", "Total", "Mean", "StdDev", "Min", "Q1", "Median", "Q3", "Max"]
 
 
@@ -29,29 +29,29 @@ class SumRecipe(Recipe):
     value: ClassVar[str] = "duration"
     unit: ClassVar[str] = "ns"
     columns: ClassVar["tuple[str, ...]"] = ("name",)
-    traced: ClassVar[str] = "cuda"  # what records such events
+    traced: ClassVar[str] = "cuda"  # the trace option that records such events
 
     def rows(self, trace: Trace) -> "tuple[dict[str, Any], dict[str, list[str]]]":
-        """What is summed: columns, and the texts of those that are numbers of texts."""
+        """The columns to sum, and the texts of the columns that contain numbers of texts."""
         return trace.tables[self.table][list(dict.fromkeys(["process", "start", self.value, *self.columns]))].coded()
 
     def titles(self, trace: Trace, data: "dict[str, Any]", texts: "dict[str, list[str]]") -> "tuple[Any, list[str]]":
-        """A number for each row, and what it stands for; rows below 0 do not count."""
+        """A number for each row, and the title of each number; rows below 0 do not count."""
         return data[self.columns[0]], texts[self.columns[0]]
 
     def map(self, trace: Trace, path: str) -> Any:
         data, texts = self.rows(trace)
         numbers, titles = self.titles(trace, data, texts)
-        names = sorted(set(titles))  # of two mangled names one may be the readable form
+        names = sorted(set(titles))  # several mangled names may have the same readable form
         place = {name: i for i, name in enumerate(names)}
-        # The last one is for rows that do not count: -1 in numpy.
+        # Position -1, the last one in numpy, is for rows that do not count.
         by_number = np.array([*(place[title] for title in titles), -1], dtype=np.int64)
         keys = by_number[np.maximum(numbers, -1)]
         instances, processes = distinct(data["process"])
         known = members(trace, path)
         sums: "dict[str, Summary]" = {}
         rows: "dict[int, list[Any]]" = {}
-        by_device: "dict[tuple[int, int], Optional[list[Any]]]" = {}  # None: the rank's own, as mostly, since a file then has one GPU
+        by_device: "dict[tuple[int, int], Optional[list[Any]]]" = {}  # None: the same as the rank's, which is usual because a file mostly has one GPU
         keys = np.where(keys >= 0, processes * len(names) + keys, -1) if len(instances) != 1 else keys
         for group, summary, own in summed_groups(keys, len(instances) * len(names), data[self.value], data["start"], path):
             name, instance = names[group % len(names)], int(instances[group // len(names)])
@@ -61,7 +61,7 @@ class SumRecipe(Recipe):
             by_device = dict.fromkeys((instance, int(used[0])) for instance in rows)
         elif len(used):
             several: "dict[tuple[int, int], list[Any]]" = {}
-            # Of each name, what each GPU of each process did.
+            # For each name, what each GPU of each process did.
             numbers = len(instances) * len(names)
             keys = np.where(keys >= 0, distinct(data["device"])[1] * numbers + keys, -1)
             for group, summary, own in summed_groups(keys, len(used) * numbers, data[self.value], data["start"], path):
@@ -115,7 +115,7 @@ class SumRecipe(Recipe):
 
 
 def _by_rank(said: "list[Any]") -> "list[list[Any]]":
-    """Rows of sums, each behind who it is of, and where: by rank, the largest sum first."""
+    """Rows of sums, each after its rank and place. Sorted by rank, with the largest sum first."""
     keyed = []
     for who, where, own in said:
         member = Member(*who)
@@ -188,7 +188,7 @@ class DomainSum(SumRecipe):
 
 
 class ProjectedSum(DomainSum):
-    """NVTX ranges by what the GPU took for the work that they enqueued."""
+    """NVTX ranges, by the time that the GPU took for the work that they enqueued."""
 
     traced = "cuda,nvtx"
 

@@ -1,7 +1,7 @@
-"""Sums that can be taken part by part, in any order: what a fleet's answers are made of.
+"""Sums that can be computed in parts and in any order. A fleet's answers are made of them.
 
-All parts are integers, so that merging is associative and commutative to the last digit, whoever adds what first. Quantiles come from a histogram with
-128 steps an octave: within 0.6 % of the true value. Quartiles of values that were summed at once are exact.
+All parts are integers, so that merging is exactly associative and commutative, whatever the order. Quantiles come from a histogram with
+128 steps per octave: within 0.6 % of the true value. Quartiles of values that were summed at once are exact.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ Place = "tuple[str, int]"  # file, ns since its recording began
 
 @dataclass
 class Summary:
-    """Values of one group: ns, or bytes."""
+    """The values of one group, in ns or bytes."""
 
     count: int = 0
     total: int = 0
     squares: int = 0
     least: int = 0
     most: int = 0
-    most_at: "tuple[str, int]" = ("", 0)  # file and time of the largest
+    most_at: "tuple[str, int]" = ("", 0)  # file and time of the maximum
     histogram: "dict[int, int]" = field(default_factory=dict)
-    quartiles: "Optional[list[float]]" = None  # exact; None of what was merged
+    quartiles: "Optional[list[float]]" = None  # exact; None after merging
 
     @classmethod
     def of(cls, values: "npt.NDArray[np.int64]", starts: "npt.NDArray[np.int64]", path: str) -> "Summary":
-        """Of values that are there; at least one."""
+        """The summary of values; at least one is needed."""
         return next(summed_groups(np.zeros(len(values), dtype=np.int64), 1, values, starts, path))[1]
 
     def merged(self, other: "Summary") -> "Summary":
@@ -49,7 +49,7 @@ class Summary:
             squares=self.squares + other.squares,
             least=min(self.least, other.least),
             most=max(self.most, other.most),
-            # Of equal ones the first by name and time, so that the order of merging does not show.
+            # Among equal maxima the first by name and time, so that the result does not depend on the order of merging.
             most_at=min((-self.most, self.most_at), (-other.most, other.most_at))[1],
             histogram=histogram,
         )
@@ -60,13 +60,13 @@ class Summary:
 
     @property
     def deviation(self) -> float:
-        """The sample's standard deviation; 0 of one value."""
+        """The standard deviation of the sample; 0 for one value."""
         if self.count < 2:
             return 0.0
         return math.sqrt(max(0, self.count * self.squares - self.total * self.total) / (self.count * (self.count - 1)))
 
     def quantile(self, share: float) -> float:
-        """The value below which that share lies, between two values in proportion. The least and the largest are exact, and so are quartiles where they are known."""
+        """The value below which that share lies, by linear interpolation between two values. Minimum and maximum are exact, and so are known quartiles."""
         if not self.count:
             return 0.0
         if self.quartiles and share in _QUARTERS:
@@ -76,7 +76,7 @@ class Summary:
         return low + (high - low) * (wanted - math.floor(wanted))
 
     def _value(self, place: int) -> float:
-        """The value that so many are below: of the histogram's step, but for the first and the last."""
+        """The value at that place among the sorted values: the middle of its histogram step, except for the first and the last value."""
         if place in (0, self.count - 1):
             return float(self.least if place == 0 else self.most)
         passed = 0
@@ -98,9 +98,10 @@ class Summary:
 def summed_groups(
     keys: "npt.NDArray[np.int64]", count: int, values: "npt.NDArray[np.int64]", starts: "npt.NDArray[np.int64]", path: str
 ) -> "Iterator[tuple[int, Summary, list[float]]]":
-    """Of the rows of each key from 0 to count - 1 that there is: their sums, and their exact quartiles, between two values in proportion. Rows of keys below 0 do not count.
+    """For each existing key from 0 to count - 1, the sums of its rows and their exact quartiles, by linear interpolation. Rows of keys below 0 do not count.
 
-    All groups at once, since names are many and calls of numpy for each would take most of the time. O(rows), but for groups whose values lie far apart, which are sorted.
+    All groups are summed at once, because there are many names and separate numpy calls would take most of the time. O(rows), except for groups with widely
+    spread values, which are sorted.
     """
     order = _by_key(keys, count)
     sorted_keys = keys[order]
@@ -136,8 +137,8 @@ def summed_groups(
 
 
 def _counted(values: Any, begins: Any, sizes: Any, least: Any, most: Any) -> "tuple[Any, Any, Any]":
-    """The different values of groups that lie behind each other, ascending in each: their groups, they themselves, and how often each is there."""
-    # Durations of one name mostly lie near each other: then each has a place to be counted at.
+    """The different values of groups that lie one after the other, ascending in each group: their groups, the values, and the count of each."""
+    # Durations of one name are mostly close together. Then each value has a place in which it is counted.
     is_near = most.astype(np.float64) - least < 2 * sizes + min(4096, (1 << 22) // len(sizes))
     near, far = np.flatnonzero(is_near), np.flatnonzero(~is_near)
     spans = most[near] - least[near] + 1
@@ -157,13 +158,13 @@ def _counted(values: Any, begins: Any, sizes: Any, least: Any, most: Any) -> "tu
 
 
 def _exact(values: Any, counts: Any, firsts: Any) -> "list[int]":
-    """Of each group the sum of products as an integer of any size: halves can't overflow for fewer than 2^31 values in all."""
+    """For each group, the sum of products as an integer of any size. The halves can't overflow for fewer than 2^31 values in total."""
     high, low = (np.add.reduceat(half * counts, firsts).tolist() for half in (values >> 32, values & 0xFFFF_FFFF))
     return [(a << 32) + b for a, b in zip(high, low)]
 
 
 def _squares(values: Any, counts: Any, firsts: Any) -> "list[int]":
-    # Squares of nanoseconds leave 64 bits soon: sums of high and low halves do not.
+    # Sums of squares of nanoseconds soon exceed 64 bits; sums of high and low halves do not.
     high, low = values >> 31, values & (1 << 31) - 1
     squares = _exact(low * low, counts, firsts)
     if high.any():
@@ -172,7 +173,7 @@ def _squares(values: Any, counts: Any, firsts: Any) -> "list[int]":
 
 
 def _buckets(values: "npt.NDArray[np.int64]") -> "npt.NDArray[np.int64]":
-    # Conversion cuts off what is behind the point: of numbers from 0 on, as floor does.
+    # Conversion to integers truncates, which is floor for numbers from 0 on.
     buckets = (np.log2(np.maximum(values, 1)) * STEPS_AN_OCTAVE).astype(np.int64)
     return buckets if values.min() > 0 else np.where(values > 0, buckets, -1)
 
@@ -182,7 +183,7 @@ def _middle(bucket: int) -> float:
 
 
 def groups_of(keys: "npt.NDArray[np.int64]", count: int) -> "Iterator[tuple[int, npt.NDArray[np.int64]]]":
-    """The rows of each key from 0 to count - 1 that there is; of keys below 0 none. O(rows)."""
+    """The rows of each existing key from 0 to count - 1. Keys below 0 are left out. O(rows)."""
     order = _by_key(keys, count)
     keys = keys[order]
     borders = np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [len(keys)]))
@@ -192,7 +193,7 @@ def groups_of(keys: "npt.NDArray[np.int64]", count: int) -> "Iterator[tuple[int,
 
 
 def _by_key(keys: "npt.NDArray[np.int64]", count: int) -> "npt.NDArray[np.intp]":
-    """The rows by key, those of one key as they come. Of 16 bits, numbers are sorted without comparing them."""
+    """The rows sorted by key, with rows of one key in their order. Keys of 16 bits use radix sort."""
     return np.argsort(keys.astype(np.int16) if count < 1 << 15 else keys, kind="stable")
 
 

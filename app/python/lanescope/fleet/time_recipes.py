@@ -1,4 +1,4 @@
-"""Recipes over time: how busy each GPU was, when, and how one kernel or range goes on over its instances and ranks."""
+"""Recipes over time: how busy each GPU was and when, and how a kernel or range develops over its instances and ranks."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .recipe import Member, Recipe, begins, members, number_within, recipe
 from .result import Answer, ResultTable
 from .sums import groups_of
 
-_FINE_BINS = 1024  # of each GPU, over its own time; those of the answer are made of them
+_FINE_BINS = 1024  # of each GPU, over its own time; the bins of the answer are made from these
 
 
 class UtilizationMap(Recipe):
-    """Shares of time in which something went on, for each GPU of each process and bin of time."""
+    """The share of time in which something was active, for each GPU of each process and each bin of time."""
 
     is_of_parts = True
-    measures: ClassVar["tuple[str, ...]"]  # of which each is a picture
-    columns: ClassVar["tuple[str, ...]"]   # and one in the table
+    measures: ClassVar["tuple[str, ...]"]  # one picture each
+    columns: ClassVar["tuple[str, ...]"]   # one column of the table each
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
@@ -33,11 +33,11 @@ class UtilizationMap(Recipe):
         parser.add_argument("--disable-alignment", action="store_true", help="let each recording begin at 0, not at its time of day")
 
     def covers(self, trace: Trace, instance: int, kernels: "dict[str, Any]", borders: Times) -> "list[Times]":
-        """Of each measure: ns between each two borders. `kernels` are those of one GPU by `start`, `end` and `is_nccl`."""
+        """For each measure, the ns between each two borders. `kernels` are those of one GPU by `start`, `end` and `is_nccl`."""
         raise NotImplementedError
 
     def further(self, trace: Trace, instance: int) -> "tuple[Times, Times]":
-        """Begins and ends of what counts beside kernels, on the CPU."""
+        """Starts and ends of further intervals on the CPU that count in addition to kernels."""
         return _NOTHING
 
     def map(self, trace: Trace, path: str) -> Any:
@@ -53,10 +53,10 @@ class UtilizationMap(Recipe):
                 kernels = {"start": data["start"][chosen], "end": data["start"][chosen] + data["duration"][chosen], "is_nccl": ours[chosen]}
                 begin = min(int(times.min()) for times in (kernels["start"], further[0]) if len(times))
                 end = max(int(times.max()) for times in (kernels["end"], further[1]) if len(times))
-                # GPU work may lie before the recording's 0, by a clock that was turned into the trace's.
+                # GPU work may lie before the recording's time 0, because its clock was converted to the trace's.
                 asked = (begin, end) if recorded is None else (min(begin, 0), max(end, recorded))
                 borders = np.linspace(begin, end, _FINE_BINS + 1).astype(np.int64)
-                # Whole numbers of ns: sums of shares would depend on their order.
+                # Integers of ns, because sums of floating-point shares would depend on their order.
                 covers = [cover.tolist() for cover in self.covers(trace, instance, kernels, borders)]
                 rows.append([[*member.to_json(), int(device)], trace.utc_epoch, begin, end, *asked, covers])
         return rows
@@ -107,7 +107,7 @@ class KernelMap(UtilizationMap):
 
 
 def _both(one: "tuple[Times, Times]", other: "tuple[Times, Times]", borders: Times) -> "list[Times]":
-    """What the one covers, the other, and both at once."""
+    """The time that the first covers, that the second covers, and that both cover at once."""
     first, second = union(*one), union(*other)
     apart = [covered(*each, borders) for each in (first, second)]
     together = covered(*union(*(np.concatenate(edges) for edges in zip(first, second))), borders)
@@ -150,7 +150,7 @@ class UcxMap(MpiMap):
 
 
 class Pace(Recipe):
-    """How the instances of one name follow each other, on each rank."""
+    """How the instances of one name follow each other on each rank."""
 
     is_of_parts = True
     table = "kernels"
@@ -160,7 +160,7 @@ class Pace(Recipe):
         parser.add_argument("--name", default="", help="the name, whole, or a kernel's without its parameters; without it, of those with three instances or more the one that takes most time")
 
     def rows(self, trace: Trace) -> "tuple[dict[str, Any], list[str]]":
-        """Process, name, start and duration of each; and the names by number."""
+        """Process, name, start and duration of each row; and the names by number."""
         data, texts = trace.tables[self.table][["start", "duration", "process", "name"]].coded()
         return data, texts["name"]
 
@@ -216,7 +216,7 @@ class Pace(Recipe):
 
 
 def _function_of(kernel: str) -> str:
-    """"void at::native::fill<float>(int)": fill. Without parameters, template arguments, namespaces and the type that it returns."""
+    """The name of a function: "void at::native::fill<float>(int)" is "fill". Leaves out parameters, template arguments, namespaces and the return type."""
     outside, depth = [], 0
     for letter in kernel.replace("(anonymous namespace)::", ""):
         if letter == "(" and depth == 0:

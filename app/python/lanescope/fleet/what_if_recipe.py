@@ -1,4 +1,4 @@
-"""What would be saved if one rank, link or operation were as the others are."""
+"""What would be saved if one rank, link or operation behaved like the others."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .result import Answer, ResultTable
 
 
 class Replay:
-    """The collectives of all communicators in one order, with what each rank did before each, and how long the transfer took. Times in ns.
+    """The collectives of all communicators in one order, with each rank's own time before each of them, and the duration of the transfer. Times in ns.
 
-    A rank comes to a collective its own time after it left the one before, in whichever communicator that was. A collective ends on all ranks once the last
-    one has come and the transfer is through: what ranks wait follows from that.
+    A rank comes to a collective after its own time since it left the previous one, in whichever communicator. A collective ends on all ranks when the last
+    rank has come and the transfer is done. The waits of ranks follow from that.
     """
 
     def __init__(self, groups: "list[Matched]") -> None:
@@ -31,14 +31,14 @@ class Replay:
         last: "dict[Any, int]" = {}
         for _, g, k in self.order:
             for i, rank in enumerate(self.ranks[g]):
-                self.own[g][i, k] = self.came[g][i, k] - last.get(rank, self.came[g][i, k])  # nothing is known of before the first one
+                self.own[g][i, k] = self.came[g][i, k] - last.get(rank, self.came[g][i, k])  # nothing is known about the time before the first collective
                 last[rank] = int(self.left[g][i, k])
 
     def measured(self) -> float:
         return float(max(left.max() for left in self.left) - min(came[:, 0].max() for came in self.came if came.shape[1]))
 
     def loop(self, own: "list[Any]", transfer: "list[Any]") -> float:
-        """From the moment at which the first collective could begin to the last one's end. O(ranks · collectives)."""
+        """The time from the earliest possible start of the first collective to the last one's end. O(ranks · collectives)."""
         clock: "dict[Any, float]" = {}
         for _, g, k in self.order:
             end = max(clock.get(rank, 0.0) + own[g][i, k] for i, rank in enumerate(self.ranks[g])) + transfer[g][k]
