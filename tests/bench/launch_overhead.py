@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What recording costs, measured by the recorded program itself.
+"""The cost of recording, measured by the recorded program itself.
 
 Use: launch_overhead.py PROGRAM [ARGUMENTS...] [--repeats N] [--pattern REGEX] [--nsys PATH] [--lanescope PATH] [--presets light,default]
 
-Runs the program without a profiler, under Lanescope and, where its path is given, under Nsight Systems, in turn, N times each, and prints for
-every way the best and the median of the figure that the program prints (the first group of REGEX), and how much they lie above those without a
-profiler. The default pattern is "ns per launch: FIGURE". Interleaving keeps the ratios honest on a machine whose speed drifts.
+Runs the program without a profiler, under Lanescope and, if its path is given, under Nsight Systems, in turn, N times each. Prints for
+each the best and the median of the figure that the program prints (the first group of REGEX), and how much these are above the figures without a
+profiler. The default pattern is "ns per launch: FIGURE". Interleaving keeps the ratios correct on a machine whose speed drifts.
 """
 import argparse
 import os

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What naming Python functions costs the program that is sampled, and the host.
+"""The cost of naming Python functions, for the sampled program and for the host.
 
 python_sampling_cost.py LANESCOPE PYTHON [ROUNDS]
 
-Two programs, in interleaved rounds: "calls" calls small functions all the time, "threads" has 31 threads, 30 of which wait 40 calls deep.
-For each way of recording: processor time of the program against that of the program alone, best of all rounds; and processor time of the
+Two programs run in interleaved rounds: "calls" calls small functions all the time, "threads" has 31 threads, 30 of which wait 40 calls deep.
+Prints for each way of recording the program's processor time relative to that without a recorder, best of all rounds, and the processor time of the
 recorder for each second that it recorded.
 """
 import os
@@ -39,7 +39,7 @@ WAYS = {
 
 
 def run(command, environment):
-    """Seconds of the program's own measured part; of processor time of all; of the clock."""
+    """Seconds of the program's own measured part, of processor time in total, and of elapsed time."""
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     begin = os.times().elapsed
     output = child.stdout.read()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What it costs a program to be recorded from within: an NVTX range, and the begin and end of a recording. Least of several rounds.
+"""The cost of recording from within a program: of an NVTX range, and of starting and ending a recording. The minimum of several rounds.
 
 LANESCOPE names the program; run with PYTHONPATH=app/python.
 """

@@ -1,13 +1,13 @@
-// What samples of a thread at 1 kHz cost it, against what the kernel takes for them at the least. Use: sampling_cost [ROUNDS] [PERF]
+// The cost of samples of a thread at 1 kHz for that thread, against the least cost that the kernel allows. Use: sampling_cost [ROUNDS] [PERF]
 //
-// One thread works without end in calls 20 deep and notes how long each piece of its work took. Beside it, each way of sampling it is
-// switched on and off again, windows of 150 ms, in the order off on on off, all ways in turn. A window's figure is the mean of the middle
-// half of its pieces, so that what else happens on the machine matters little; a way's figure is the median of on against off over all
-// pairs of neighbours, with an interval that holds 95 % of such medians (bootstrap).
-//   timer     a performance event of 1,000 Hz whose records go nowhere: the interrupt alone
+// One thread works without end in calls 20 deep and notes how long each piece of its work took. Meanwhile each way of sampling it is switched on and off in
+// windows of 150 ms, in the order off on on off, all ways in turn. The value of a window is the mean of the middle half of its pieces, so that other events on
+// the machine matter little; the value of a way is the median of on against off over all pairs of neighbours, with an interval that holds 95 % of such medians
+// (bootstrap).
+//   timer     a performance event of 1,000 Hz without records: only the interrupt
 //   floor     the same with the smallest record, to a buffer that nobody reads
-//   as perf   what perf record -F 1000 -g asks the kernel for, read and thrown away
-//   perf      the program itself, where PERF names it
+//   as perf   what perf record -F 1000 -g asks the kernel for, read and discarded
+//   perf      the program itself, if PERF names it
 //   ours ...  the recorder, in several ways
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -139,7 +139,7 @@ Way timer_way(pid_t thread) {
   return {"timer", [event](bool on) { turn_events({event}, on); }};
 }
 
-// The kernel has no buffers for inherited events of any processor.
+// The kernel has no buffers for inherited events on all processors.
 Way floor_way(pid_t thread) {
   perf_event_attr event = timer(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
   event.inherit = 0;
@@ -208,7 +208,11 @@ Way ours(const std::string& name, pid_t thread, const cpu::CpuSettings& settings
     std::exit(1);
   }
   auto kept = std::make_shared<std::unique_ptr<cpu::Recorder>>(std::move(*recorder));
-  return {name, [kept](bool on) { (*kept)->set_recording(on); },
+  return {name,
+          [kept](bool on) {
+            Nobody nobody;
+            on ? (*kept)->begin_part() : (*kept)->finish_part(nobody);
+          },
           [kept] {
             Nobody nobody;
             (*kept)->drain(nobody);

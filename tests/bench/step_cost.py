@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What recording costs a PyTorch training step that the CPU bounds.
+"""The cost of recording for a PyTorch training step that is limited by the CPU.
 
 Use: step_cost.py [--seconds 220] [--lanes 3] [--lanescope PATH] [--nsys PATH] [--injection LIBRARY] [--also OPTIONS]... [--raw FILE]
 
-A machine's speed drifts, and the same step takes longer in one process than in another. So a program of each way (without a profiler, with each
-profiler) is started and warmed up at once, and then one of them at a time runs a burst of steps, in an order drawn anew each round: what is
-compared ran on the same processors within seconds. After some rounds, programs are started anew. Each lane does so on processors of its own.
-LIBRARY is loaded by CUDA: a bare CUPTI library shows the least that any recorder costs. OPTIONS of lanescope make a way of their own.
+A machine's speed drifts, and the same step takes longer in one process than in another. So one program for each way (without a profiler, with each
+profiler) is started and warmed up, and then one of them at a time runs a burst of steps, in a new random order in each round. The compared
+bursts thus ran on the same processors within seconds. After some rounds, programs are started anew. Each lane does so on its own processors.
+CUDA loads LIBRARY: a bare CUPTI library shows the minimum cost of any recorder. Each OPTIONS of lanescope is a further way.
 
-Prints for each way the median burst, and of the processes' median ratios to the program without a profiler, and to that with LIBRARY, in the
-same rounds, the median with its 95 % interval and the quartiles. FILE gets a line for each burst: lane, generation, round, way, ms of a step, ms
-of the processor a step.
+Prints for each way the median burst. It also prints the ratios to the program without a profiler, and to the one with LIBRARY, in the same rounds: of
+the median ratios of the processes, the median with its 95 % interval and the quartiles. FILE gets a line for each burst: lane, generation, round, way, ms per
+step, ms of processor time per step.
 """
 import argparse
 import contextlib
@@ -25,17 +25,17 @@ import threading
 import time
 
 ROUNDS = 8
-STEPS = 40  # half a second: buffers that fill up and threads that write them are part of what is measured
+STEPS = 40  # half a second: filling buffers and the threads that write them are part of what is measured
 
 
 def serve(path, name):
-    """The program: connects to PATH, says NAME, and answers each line with what a burst of steps took: ms of a step, ms of the processor a step."""
+    """The program: connects to PATH, says NAME, and answers each line with the cost of a burst of steps: ms per step, ms of processor time per step."""
     import torch
     torch.manual_seed(0)
     layers = [torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True) for _ in range(8)]
     model = torch.nn.Sequential(*layers).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    data = torch.randn(1, 32, 512, device="cuda")  # so little that a GPU which lanes share has time for all
+    data = torch.randn(1, 32, 512, device="cuda")  # so small that a GPU shared by lanes has time for all
 
     def step(number):
         with torch.cuda.nvtx.range(f"step_{number}"):
@@ -64,7 +64,7 @@ def serve(path, name):
 
 
 def ways_of(arguments, folder):
-    """By name: what stands before the program, and its environment."""
+    """The ways by name: the command before the program, and its environment."""
     ways = {"none": ([], {})}
     if arguments.injection:
         ways["injection"] = ([], {"CUDA_INJECTION64_PATH": os.path.abspath(arguments.injection)})
@@ -82,7 +82,7 @@ def ways_of(arguments, folder):
 
 @contextlib.contextmanager
 def programs_of(arguments, processors):
-    """A warm program of each way, by name: the lines that talk to it."""
+    """A warm program of each way, by name: the lines to talk to it."""
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server, contextlib.ExitStack() as open_lines:
         ways = ways_of(arguments, folder)
         server.bind(f"{folder}/socket")
@@ -110,7 +110,7 @@ def programs_of(arguments, processors):
 
 
 def measure(arguments, raw):
-    """Bursts of (lane, generation, round, way): (ms of a step, ms of the processor)."""
+    """Bursts by (lane, generation, round, way): (ms per step, ms of processor time per step)."""
     bursts = {}
     end = time.monotonic() + arguments.seconds
     width = (os.cpu_count() or 1) // arguments.lanes
@@ -144,7 +144,8 @@ def measure(arguments, raw):
 
 
 def beside(bursts, way, base):
-    """In per cent: of the processes' median ratios the median, an interval that holds 95 % of the medians of as many drawn from these, the quartiles."""
+    """In per cent: the median of the processes' median ratios, an interval that contains 95 % of the medians of as many ratios drawn from these, and the
+    quartiles."""
     ratios = {}
     for (lane, generation, turn, name), (time_of_step, _) in bursts.items():
         other = bursts.get((lane, generation, turn, base))

@@ -1,8 +1,8 @@
-"""What a recording says that matrix products in TF32 would win, beside what they do win, in programs that wait for their GPU and in such that do not.
+"""Compares what a recording says that matrix products in TF32 would win with what they do win, in programs that wait for their GPU and in programs that do not.
 
 Use: awaited.py LANESCOPE. Needs a GPU with tensor cores for TF32 and PyTorch; takes about two minutes. Each program is recorded three times in turns in FP32
-and in TF32, without samples of threads. Prints, for each: the median of the mean steps in both, what was won by the step, and what the
-recordings in FP32 say at most (column Cost less Hidden of the rule fp32_products, by the step), and whether nothing more was won than noise explains.
+and in TF32, without samples of threads. Prints for each: the median of the mean steps in both, the time won per step, and the upper limit that the
+recordings in FP32 state (column Cost minus Hidden of the rule fp32_products, per step); and whether nothing more was won than noise explains.
 """
 import csv
 import io
@@ -33,13 +33,13 @@ def rows(lanescope, *arguments):
 
 
 def mean_step(lanescope, file):
-    """Of steps from the tenth on, ns: from the begin of one to the begin of the next."""
+    """Mean step in ns from the tenth step on: from the start of one to the start of the next."""
     begins = sorted(int(row["Start (ns)"]) for row in rows(lanescope, "stats", "-r", "nvtx_pushpop_trace", file) if row["Name"].lstrip(":").startswith("step"))
     return (begins[-1] - begins[9]) / (len(begins) - 10)
 
 
 def told(lanescope, file):
-    """By the step, ns, and whether there is such a finding: of the loop of 39 steps or so."""
+    """The stated gain per step in ns, and whether there is such a finding. The loop has 39 steps or so."""
     found = [row for row in rows(lanescope, "analyze", file) if row["Rule"] == "fp32_products" and row["When"] != "once"]
     return [(int(row["Cost (ns)"]), int(row["Hidden (ns)"])) for row in found][:1]
 

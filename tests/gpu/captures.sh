@@ -1,6 +1,6 @@
 #!/bin/bash
-# What recordings of parts of a run promise, on a machine with a GPU and PyTorch. Use: captures.sh [LANESCOPE]
-# Prints a line for each promise, and ends with the number of those that were not kept.
+# Checks what recordings of parts of a run promise, on a machine with a GPU and PyTorch. Use: captures.sh [LANESCOPE]
+# Prints a line for each check, and the number of failed checks at the end.
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 folder=$(mktemp -d); cd "$folder" || exit 1
 failures=0
@@ -12,8 +12,8 @@ kernels() {  # how many kernels of this name the file holds
 }
 calls() { "$lanescope" stats -q -r cuda_api_trace -f csv "$1" 2>/dev/null | grep -c "$2"; }
 
-# Three rounds: 50 launches outside, 20 inside cudaProfilerStart/Stop and the NVTX range "wanted", 50 outside. The GPU is not waited for, so
-# that the last launches inside still run when the range ends.
+# Three rounds: 50 launches outside, 20 inside cudaProfilerStart/Stop and the NVTX range "wanted", 50 outside. Nothing waits for the GPU, so
+# the last launches inside still run when the range ends.
 cat > rounds.py <<'P'
 import torch
 x = torch.ones(1 << 20, device="cuda")
@@ -48,7 +48,7 @@ print("ms for start and stop:", (time.perf_counter() - begin) * 10)
 P
 "$lanescope" profile -c cudaProfilerApi --capture-range-end=repeat -o starts python3 starts.py 2> messages
 
-# Captures that follow each other at once: nothing but the launches inside, in each of them.
+# Captures that follow each other at once: each must contain only the launches inside.
 cat > close.py <<'P'
 import torch
 x = torch.ones(1 << 20, device="cuda"); torch.cuda.synchronize()
@@ -83,7 +83,7 @@ check "kernels outside of graphs" 3 "$(kernels graph.trace 'MulFunctor\|mul')"
 check "chatty calls with --cuda-trace-all-apis" yes "$([ "$(calls all.trace cudaStreamIsCapturing)" -gt 0 ] && echo yes || echo no)"
 check "chatty calls without" 0 "$(calls node.trace cudaStreamIsCapturing)"
 
-# A graph that goes on being launched when recording stops: no kernel has the end of a later launch's, and what is left out is said.
+# A graph that is still launched when recording stops: no kernel may get the end of a later launch's, and it must be said what is left out.
 cat > replays.py <<'P'
 import sys, time, torch
 x = torch.ones(1 << 10, device="cuda")
@@ -122,7 +122,7 @@ for round in 1 2; do
 done
 kill $runs
 
-# Everything at once, and the end without handlers.
+# All traces at once, and an end without exit handlers.
 for traced in cuda,nvtx cuda,nvtx,osrt; do
   "$lanescope" profile -f -t $traced -o os python3 -c "
 import os, torch

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Counters of kernels and counts of their instructions beside Nsight Compute's, in one run on a machine with a GPU, nvcc and ncu: values and
-# times of twelve kernels of known faults, and programs whose results must stay what they are.
-# Use: LANESCOPE_CORPUS=FOLDER kernels.sh [LANESCOPE]; FOLDER/ncu/zoo.cu has the kernels. Prints a line for each check, tables of what was seen,
-# and the number of failures. Takes about three minutes; ncu takes most of it. A share that ncu does not repeat within 2 % itself, in two runs, can't be held to one of them: ours is then held to both.
+# Compares counters of kernels and counts of their instructions with Nsight Compute's, in one run on a machine with a GPU, nvcc and ncu: values and
+# times of twelve kernels with known faults, and programs whose results must not change.
+# Use: LANESCOPE_CORPUS=FOLDER kernels.sh [LANESCOPE]; FOLDER/ncu/zoo.cu has the kernels. Prints a line for each check, tables of the results,
+# and the number of failures. Takes about three minutes, most of it in ncu. If two runs of ncu differ by more than 2 % in a share, ours is compared with both.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 zoo=$(realpath "${LANESCOPE_CORPUS:?names the corpus}/ncu/zoo.cu")

@@ -1,6 +1,7 @@
 #!/bin/bash
-# What lanescope kernels says of arithmetic that is known by hand, of a kernel that waits for another one, and of the instruction mix beside Nsight Compute's.
-# Use: kernels_arithmetic.sh [LANESCOPE], on a machine with a GPU, nvcc and ncu. Prints a line for each check and the number of failures. Takes about a minute.
+# Checks what lanescope kernels says about arithmetic that is known by hand, about a kernel that waits for another one, and about the instruction mix compared
+# with Nsight Compute's. Use: kernels_arithmetic.sh [LANESCOPE], on a machine with a GPU, nvcc and ncu. Prints a line for each check and the number of
+# failures. Takes about a minute.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 out=${OUT:-}
@@ -31,7 +32,7 @@ values = {}
 for row in csv.DictReader(open("raw.csv")):
     values.setdefault(brief(row["Kernel"]), {})[row["Metric"]] = float(row["Value"])
 threads, rounds = 1 << 20, 512
-# Instructions of threads, of which each takes a pair of values.
+# Instructions of threads. Each takes a pair of values.
 for kernel, operation, known in [("half_fma", "hfma", rounds), ("bfloat_fma", "hfma", rounds), ("unfused", "fadd", 2 * rounds + 2), ("unfused", "fmul", 2 * rounds)]:
     of = values.get(kernel, {})
     counted = of.get(f"smsp__sass_thread_inst_executed_op_{operation}_pred_on.sum.per_cycle_elapsed", 0) * of.get("sm__cycles_elapsed.avg", of.get("gpc__cycles_elapsed.max", 0))

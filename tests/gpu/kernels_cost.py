@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What sampling the warps of kernels costs (--kernels=pc), beside the same recording without it.
+"""The cost of sampling the warps of kernels (--kernels=pc), compared with the same recording without it.
 
 Use: kernels_cost.py LANESCOPE [--seconds 150] [--workloads zoo,gpu,cpu,resnet18] [--zoo LIBRARY] [--raw FILE]
 
-As tests/bench/step_cost.py: a program of each way is started and warmed up at once, then one of them at a time runs a burst, in an order drawn anew
-each round, and after some rounds programs are started anew. One process of a GPU can be sampled at a time, so there is one pair of programs.
-zoo: the twelve kernels of the corpus' zoo.cu (LIBRARY: nvcc -O2 -shared -Xcompiler -fPIC -Dmain=run_zoo -arch=native zoo.cu), again and again; gpu,
-cpu: a PyTorch training step that the GPU, that the CPU bounds; resnet18: of saturated.py, its loader in the main process.
+As in tests/bench/step_cost.py, one program for each way is started and warmed up, and then one at a time runs a burst, in a new random order in
+each round; after some rounds programs are started anew. Only one process of a GPU can be sampled at a time, so there is one pair of programs.
+zoo: the twelve kernels of the corpus' zoo.cu (LIBRARY: nvcc -O2 -shared -Xcompiler -fPIC -Dmain=run_zoo -arch=native zoo.cu), repeatedly; gpu,
+cpu: a PyTorch training step limited by the GPU or by the CPU; resnet18: that of saturated.py, with its loader in the main process.
 
-Prints for each workload the median burst of both ways, and of the pairs' median ratios the median with its 95 % interval. FILE gets a line for each
+Prints for each workload the median burst of both ways, and the median of the pairs' median ratios with its 95 % interval. FILE gets a line for each
 burst: workload, pair, round, way, ms.
 """
 import argparse
@@ -25,8 +25,8 @@ import time
 
 from saturated import resnet18
 
-SHARES = {"zoo": 0.12, "gpu": 0.2, "cpu": 0.43, "resnet18": 0.25}  # of the time
-STEPS = {"zoo": 20, "gpu": 4, "cpu": 20, "resnet18": 6}            # of a burst
+SHARES = {"zoo": 0.12, "gpu": 0.2, "cpu": 0.43, "resnet18": 0.25}  # of the total time
+STEPS = {"zoo": 20, "gpu": 4, "cpu": 20, "resnet18": 6}            # per burst
 ROUNDS = 8
 WAYS = {"without": [], "pc": ["--kernels=pc"]}
 
@@ -51,7 +51,7 @@ def transformer(batch, length):
 
 
 def zoo(library):
-    run = ctypes.CDLL(library)["_Z7run_zooiPPc"]  # run_zoo(int, char**), as C++ names it; allocates 256 MiB each time, for good
+    run = ctypes.CDLL(library)["_Z7run_zooiPPc"]  # run_zoo(int, char**) by its mangled name; each call allocates 256 MiB that it never frees
 
     def steps(count):
         words = (ctypes.c_char_p * 2)(b"zoo", str(count).encode())
@@ -62,7 +62,7 @@ def zoo(library):
 
 
 def serve(path, way, workload, library):
-    """The program: connects to PATH, says WAY, and answers each line with the milliseconds that a burst took."""
+    """The program: connects to PATH, says WAY, and answers each line with the milliseconds of a burst."""
     programs = {"zoo": lambda: zoo(library), "gpu": lambda: transformer(128, 128), "cpu": lambda: transformer(1, 32), "resnet18": lambda: resnet18(0)}
     steps = programs[workload]()
     for _ in range(3):
@@ -79,7 +79,7 @@ def serve(path, way, workload, library):
 
 @contextlib.contextmanager
 def pair(arguments, workload):
-    """A warm program of each way: the lines that talk to it."""
+    """A warm program of each way: the lines to talk to it."""
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server, contextlib.ExitStack() as talks:
         server.bind(f"{folder}/socket")
         server.listen(len(WAYS))
@@ -106,7 +106,7 @@ def pair(arguments, workload):
 
 
 def measure(arguments, workload, raw):
-    """Of each pair of programs, the bursts of each way, round by round."""
+    """For each pair of programs, the bursts of each way, round by round."""
     end = time.monotonic() + arguments.seconds * SHARES[workload]
     order, pairs = random.Random(workload), []
     while time.monotonic() < end:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Counters of PyTorch's matrix products, softmax and layer norm beside Nsight Compute's, in one run on a machine with a GPU, PyTorch and ncu.
+"""Compares counters of PyTorch's matrix products, softmax and layer norm with Nsight Compute's, in one run on a machine with a GPU, PyTorch and ncu.
 
 Use: kernels_torch.py [LANESCOPE] [--keep FOLDER]
 
-ncu and `lanescope kernels`, each twice with set full, measure the same launches between cudaProfilerStart and cudaProfilerStop. Instruction counts must be
-equal where ncu repeats them itself: a kernel whose warps poll a barrier executes others in each run. A share is held to what ncu's two runs span, and 2 % around it (0.5 points below 10 %; hit rates 2 points, of kernels with a million sectors of L2).
-Prints what bounds each kernel, values that lie outside, a line for each check, and how long each run took.
+ncu and `lanescope kernels`, each run twice with set full, measure the same launches between cudaProfilerStart and cudaProfilerStop. Instruction counts must be
+equal if ncu's two runs agree: a kernel whose warps poll a barrier executes others in each run. A share must be within the range of ncu's two runs, plus 2 %
+(0.5 points below 10 %; hit rates 2 points, for kernels with a million sectors of L2). Prints what bounds each kernel, values outside of these ranges, a line
+for each check, and how long each run took.
 """
 import argparse
 import os

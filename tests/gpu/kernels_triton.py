@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Lines of a Triton kernel: PC samples and exact counts stand at the lines of this Python file, on a machine with a GPU and Triton.
+"""Checks that PC samples and exact counts of a Triton kernel are at the lines of this Python file, on a machine with a GPU and Triton.
 
 Use: kernels_triton.py [LANESCOPE] [--keep FOLDER]
 
-The kernel adds two arrays of 2^22 floats and writes their sum in one place, and to every eighth place. So by construction its lines ask for so many pieces of
-32 bytes: 2^19 for each load, 2^19 for the store of neighbours, and 2^22 for the other, whose bytes would fit in 2^19.
-Prints a line for each check.
+The kernel adds two arrays of 2^22 floats and writes their sum twice: to adjacent places and to every eighth place. So by construction its lines request this
+many sectors of 32 bytes: 2^19 for each load, 2^19 for the adjacent store, and 2^22 for the other store, whose bytes would fit in 2^19. Prints a line for each
+check.
 """
 import argparse
 import csv

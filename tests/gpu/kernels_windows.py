@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What sampling the warps of kernels costs a step, within one program: steps in windows of sampling beside those between them.
+"""The cost of sampling the warps of kernels for a step, within one program: steps in windows of sampling compared with those between them.
 
 Use: kernels_windows.py LANESCOPE FOLDER [--seconds 22] [--workloads cpu,resnet18,resnet18-gpu,gpu] [--window 1000] [--every 2000], then
      kernels_windows.py --evaluate FOLDER..., with the package lanescope in PYTHONPATH (app/python)
 
-Between two programs a step that the CPU bounds differs by more than sampling costs (kernels_cost.py); within one it does not. Sampling is switched
-on for all of the recording, and goes on for a part of the time (--kernels=pc:window=1000ms,every=2000ms). Prints for each workload the median step between
-windows, and of the windows' ratios to the pauses around them the median with its 95 % interval; and how long steps took in which a window began or ended.
-cpu, gpu: a PyTorch training step that the CPU, that the GPU bounds; resnet18: with a loader in the same process, which bounds it; resnet18-gpu: with
+Between two programs, a step limited by the CPU differs by more than sampling costs (kernels_cost.py); within one program it does not. Sampling is enabled
+for the whole recording, and active for a part of the time (--kernels=pc:window=1000ms,every=2000ms). Prints for each workload the median step between
+windows, the median of the ratios of windows to the pauses around them with its 95 % interval, and the duration of steps in which a window started or ended.
+cpu, gpu: a PyTorch training step limited by the CPU or by the GPU; resnet18: with a loader in the same process, which limits it; resnet18-gpu: with
 images that are on the GPU already.
 """
 import argparse
@@ -20,12 +20,12 @@ import time
 
 
 def serve(path, seconds, workload):
-    """The program: steps, with the times of each in the file: CLOCK_MONOTONIC ns, begin and duration."""
+    """The program: runs steps and writes the time of each to the file: CLOCK_MONOTONIC ns of the start, and the duration."""
     import kernels_cost
 
     import torch
 
-    torch.set_num_threads(4)  # a loader that takes all processors would measure whoever else uses them
+    torch.set_num_threads(4)  # a loader that uses all processors would measure other users of the machine
     steps = {"gpu": lambda: kernels_cost.transformer(128, 128), "cpu": lambda: kernels_cost.transformer(1, 32), "resnet18": lambda: kernels_cost.resnet18(0),
              "resnet18-gpu": lambda: kernels_cost.resnet18(0, on_gpu=256)}[workload]()
     steps(5)

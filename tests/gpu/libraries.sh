@@ -1,6 +1,6 @@
 #!/bin/bash
-# Calls of NVIDIA's libraries as ranges, on a machine with a GPU and PyTorch: what -t cublas, cusolver, cusparse and cudnn and their -verbose forms
-# record, and nothing of the others. Use: libraries.sh [LANESCOPE]. Prints a line for each check, ends with the number that failed. About 1 minute.
+# Checks calls of NVIDIA's libraries as ranges, on a machine with a GPU and PyTorch: what -t cublas, cusolver, cusparse and cudnn and their -verbose forms
+# record, and that they record nothing of the others. Use: libraries.sh [LANESCOPE]. Prints a line for each check, and the number that failed. About 1 minute.
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 folder=$(mktemp -d); cd "$folder" || exit 1
 failures=0

@@ -1,4 +1,4 @@
-"""Trains ResNet-18 with loader workers that are forked anew for each epoch, and prints what an epoch and a fork take.
+"""Trains ResNet-18 with loader workers that are forked anew for each epoch, and prints the durations of epochs and forks.
 
 Use: loader_forks.py SECONDS WORKERS. Needs a GPU, torch and torchvision.
 """

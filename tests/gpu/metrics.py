@@ -1,10 +1,10 @@
-"""Work that keeps one part of a GPU busy at a time, each part under an NVTX range of its name.
+"""Work that keeps one part of a GPU busy at a time, each part in an NVTX range of its name.
 
   metrics.py phases              memory-bound copies, tensor-core matrix products, and pulses of work, with pauses between them
-  metrics.py memory              the memory-bound kernel alone, a few times (for ncu)
-  metrics.py tensor              the matrix product alone, a few times (for ncu)
-  metrics.py cost PROGRAM        milliseconds of a training step of a small transformer without and with this sampler beside it, in several ways
-  metrics.py large-cost PROGRAM  the same with eight times the batch, so that the GPU bounds a step and steps hardly differ
+  metrics.py memory              only the memory-bound kernel, a few times (for ncu)
+  metrics.py tensor              only the matrix product, a few times (for ncu)
+  metrics.py cost PROGRAM        milliseconds of a training step of a small transformer without and with this sampler running, in several ways
+  metrics.py large-cost PROGRAM  the same with eight times the batch, so that the GPU limits a step and steps hardly differ
 """
 import os
 import random
@@ -33,7 +33,7 @@ class Range:
 
 
 def memory(count):
-    source = torch.ones(1 << 29, device="cuda")  # 2 GiB: nothing of it stays in the cache
+    source = torch.ones(1 << 29, device="cuda")  # 2 GiB, so that nothing of it stays in the cache
     target = torch.empty_like(source)
     torch.add(source, 1, out=target)
     with Range("memory_bound"):
@@ -52,7 +52,7 @@ def tensor(count):
 
 
 def pulses():
-    """Kernels of 2 ms with 3 ms of nothing between them: where the metrics' times are right, each pulse lies on its kernel."""
+    """Kernels of 2 ms with pauses of 3 ms: if the times of metrics are right, each pulse is at its kernel."""
     source = torch.ones(1 << 28, device="cuda")
     target = torch.empty_like(source)
     with Range("pulses"):
@@ -95,21 +95,21 @@ VARIANTS = {
 
 
 def processor_seconds(process):
-    """Of a process, so far."""
+    """Processor time of a process so far, in seconds."""
     with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
         return sum(map(int, file.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def median_with_interval(ratios):
-    """In per cent beyond 1, with an interval that holds 95 % of the medians of as many ratios drawn from these."""
+    """The median in per cent above 1, with an interval that contains 95 % of the medians of as many ratios drawn from these."""
     draw = random.Random(1)
     medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(4000))
     return tuple(100 * (ratio - 1) for ratio in (statistics.median(ratios), medians[100], medians[3899]))
 
 
 def cost(batch_size, cycles, steps, sampler, *others):
-    """Steps while the sampler beside them rests and while it samples, in the order off on on off and on off off on in turn, as pairs of
-    neighbours. OTHERS: what stands in front of it, for example a loader."""
+    """Times of steps while the sampler pauses and while it samples, in the order off on on off and on off off on in turn, as pairs of
+    neighbours. OTHERS: what precedes the sampler's command, for example a loader."""
     step = training_step(batch_size)
     milliseconds_of(step, 60)
     print(f"{'':30} {'ms a step':>9} {'cost':>8}  {'95 %':>17}  processors kept busy   ({2 * cycles} pairs of {steps} steps each)")

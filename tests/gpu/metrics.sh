@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# GPU metrics on a real GPU: what is recorded of a memory-bound and of a tensor-core kernel, beside what ncu says of the same kernels; how
-# well the samples lie on the kernels; and what sampling at 10 kHz costs a PyTorch step.
+# GPU metrics on a real GPU: what is recorded of a memory-bound and of a tensor-core kernel, compared with ncu's values for the same kernels; how
+# well the samples match the kernels in time; and what sampling at 10 kHz costs a PyTorch step.
 #
 #   metrics.sh FOLDER    FOLDER holds bin/lanescope, bin/lanescope-gpu-metrics and lib/liblanescope-agent.so
 #
-# Needs python3 with torch; ncu where there is one (NCU=none leaves it out). Traces go to $OUT, or to a temporary folder.
+# Needs python3 with torch; uses ncu if it is installed (NCU=none leaves it out). Traces go to $OUT, or to a temporary folder.
 set -u
 folder=$(cd "${1:-.}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,4 +1,4 @@
-"""How well GPU metrics lie on kernels: correlates 'SMs active' with the times in which kernels ran, for several shifts of the samples."""
+"""How well GPU metrics match kernels in time: correlates 'SMs active' with the times in which kernels ran, for several shifts of the samples."""
 import bisect
 import sqlite3
 import sys
@@ -26,7 +26,7 @@ def busy(first, last):
 
 
 def agreement(shift):
-    """Of the sampled activity, the share that lies within kernels."""
+    """The share of the sampled activity that is within kernels."""
     inside = whole = 0.0
     for (time, value), (following, _) in zip(samples, samples[1:]):
         inside += value * busy(time + shift, following + shift)

@@ -1,4 +1,4 @@
-"""Values of kernels as Nsight Compute and Lanescope print them, to compare one with the other."""
+"""Values of kernels as printed by Nsight Compute and Lanescope, for comparing them."""
 import collections
 import csv
 import re
@@ -15,7 +15,7 @@ def brief(name):
 
 
 def of_lanescope(file):
-    """{(ID, brief name): {metric: value}} of `lanescope kernels --page raw -f csv`, in the order of launches; empty where there is no such file."""
+    """{(ID, brief name): {metric: value}} of `lanescope kernels --page raw -f csv`, in the order of launches; empty if there is no such file."""
     values = collections.OrderedDict()
     try:
         for row in csv.DictReader(open(file)):
@@ -48,15 +48,15 @@ def of_ncu(file):
 
 
 def is_share(metric):
-    """Whether it is a share or a ratio, but no hit rate: these are held to points."""
+    """Whether it is a share or a ratio but not a hit rate: these have tolerances in points."""
     return "hit_rate" not in metric and (".pct" in metric or ".ratio" in metric or "per_cycle" in metric)
 
 
 def apart(one, other):
-    """Whether two shares or ratios are further than 2 % from each other, or 0.5 where they are below 10."""
+    """Whether two shares or ratios differ by more than 2 %, or by more than 0.5 if they are below 10."""
     return abs(one - other) > max(0.02 * abs(other), 0.5 if other < 10 else 0)
 
 
 def outside(mine, one, other):
-    """Whether a value is further than that outside of what two values of the other span."""
+    """Whether a value is outside of the range of the other tool's two values by more than that."""
     return apart(mine, min(max(mine, min(one, other)), max(one, other)))

@@ -1,4 +1,4 @@
-"""Copies through the CUDA driver, by ctypes alone: any CPython will do. Ten copies of 256 MiB to the host in slow_copy(), each of some tens of
+"""Copies through the CUDA driver by ctypes only, so that any CPython can run it. Ten copies of 256 MiB to the host in slow_copy(), each of some tens of
 milliseconds, and a thousand of 4 bytes in quick_copies()."""
 import ctypes
 import sys

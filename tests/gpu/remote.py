@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Records a PyTorch program by `lanescope profile --on 'command:bash -c'`, or another TARGET: the recorder is behind a link, whose far side is this machine with a GPU.
+"""Records a PyTorch program by `lanescope profile --on 'command:bash -c'`, or another TARGET: the recorder is at the far side of a link, which is also this
+machine with a GPU.
 
 remote.py [LANESCOPE [TARGET]]
 
-The copy is looked at while it grows; the link is killed in the midst of a recording; the lanescope that asked is killed, and the recording fetched. Each
-time the copy must be the file there, byte for byte, and have the kernels and ranges that the program has by construction. Prints a line for each check, and
-ends with the number of those that failed. Takes about a minute. Needs PyTorch.
+The copy is read while it grows. The link is killed during a recording. The lanescope that asked is killed, and the recording is fetched. Each
+time the copy must equal the remote file byte for byte, and contain the kernels and ranges that the program has by construction. Prints a line for each check,
+and exits with the number of failed checks. Takes about a minute. Needs PyTorch.
 """
 import csv
 import filecmp
@@ -19,7 +20,7 @@ import tempfile
 import threading
 import time
 
-STEPS, KERNELS = 150, 20  # of each step
+STEPS, KERNELS = 150, 20  # per step
 
 
 def train():
@@ -37,7 +38,7 @@ def train():
 
 
 class Links:
-    """Keeps the files of recordings there by further names, as they are removed once they were copied."""
+    """Keeps the files of remote recordings under additional names, because they are removed after they are copied."""
 
     def __init__(self, there, kept):
         self.there, self.kept, self.last, self.goes_on = there, kept, None, True
@@ -55,7 +56,7 @@ class Links:
                         seen.add(inode)
                         self.last = self.kept / str(inode)
                 except FileNotFoundError:
-                    pass  # it was just removed, or replaced
+                    pass  # it was removed or replaced meanwhile
             time.sleep(0.002)
 
     def end(self):
@@ -86,7 +87,7 @@ def main():
             return subprocess.run([lanescope, *arguments], cwd=here, capture_output=True, text=True)
 
         def counted(file):
-            """Kernels of the program, and its ranges, as far as the file has them."""
+            """The program's kernels and ranges that are in the file so far."""
             counts = []
             for report, column, text in (("cuda_gpu_kern_sum", "Name", "sin_kernel"), ("nvtx_pushpop_sum", "Range", "step ")):
                 rows = list(csv.reader(io.StringIO(said("stats", "-q", "-r", report, "-f", "csv", file).stdout)))

@@ -1,7 +1,7 @@
-"""What recording costs programs that use all processors. See saturated.sh, which runs it.
+"""The cost of recording for programs that use all processors. saturated.sh runs this program.
 
-A program of each way is started and warmed up at once; then one at a time runs a burst of steps, so what is compared ran within seconds of each
-other. GPU metrics are the whole GPU's, whoever records: a recorder of a program that does nothing samples them beside a burst of the program
+One program for each way is started and warmed up; then one at a time runs a burst of steps, so compared bursts ran within seconds of each
+other. GPU metrics are those of the whole GPU, whoever records: a recorder of an idle program samples them during a burst of the program
 that is not recorded.
 """
 import argparse
@@ -17,16 +17,16 @@ import tempfile
 import time
 
 WORKLOADS = ["resnet18", "resnet18-8", "decoding", "compile", "jax", "ddp"]
-# Of the time that is left when a workload begins, what it may take.
+# Share of the remaining time that a workload may take when it starts.
 SHARES = {"resnet18": 0.45, "resnet18-8": 0.3, "decoding": 0.3, "compile": 0.4, "jax": 0.5, "ddp": 1.0}
-BURST = 2.0  # seconds of a burst, nearly
+BURST = 2.0  # approximate seconds of a burst
 
 
-# --- programs: each returns a function that does so many steps and waits for the GPU
+# --- programs: each returns a function that runs the given number of steps and waits for the GPU
 
 
 def resnet18(workers, on_gpu=0):
-    """Batches of 32 from a loader with so many workers, or one batch of so many images that stays on the GPU."""
+    """Batches of 32 from a loader with `workers` workers, or one batch of `on_gpu` images that stays on the GPU."""
     import torch
     from torch import nn
 
@@ -51,7 +51,7 @@ def resnet18(workers, on_gpu=0):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 
     class Images(torch.utils.data.Dataset):
-        """Decoded images, cropped, flipped, resized and normalised by the processor, as a loader does."""
+        """Decoded images, cropped, flipped, resized and normalised on the processor, as in a loader."""
         pool = torch.randint(0, 256, (64, 3, 320, 320), dtype=torch.uint8)
         mean = torch.tensor([0.485, 0.456, 0.406]).view(3, 1, 1)
         deviation = torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1)
@@ -98,7 +98,7 @@ def decoding():
         for _ in range(count):
             result = model(input_ids=tokens, past_key_values=cache, use_cache=True)
             cache, tokens = result.past_key_values, result.logits[:, -1:].argmax(-1)
-            tokens.cpu()  # as a server that streams tokens does
+            tokens.cpu()  # like a server that streams tokens
         torch.cuda.synchronize()
 
     return steps
@@ -171,7 +171,7 @@ def ddp():
             optimizer.zero_grad(set_to_none=True)
         torch.cuda.synchronize()
 
-    def together(count):  # called by rank 0; the others are told
+    def together(count):  # rank 0 calls this and tells the others
         wanted = torch.tensor([count])
         if dist.get_backend() == "nccl":
             wanted = wanted.cuda()
@@ -192,7 +192,7 @@ PROGRAMS = {"resnet18": lambda: resnet18(0), "resnet18-8": lambda: resnet18(8), 
 
 
 def serve(path, workload, way):
-    """Connects to PATH, says WAY and how long a step takes in ms, and answers each number of steps with the ms that one took."""
+    """Connects to PATH, says WAY and the ms of a step, and answers each number of steps with the ms per step."""
     steps = PROGRAMS[workload]()
 
     def burst(count):
@@ -216,7 +216,7 @@ def serve(path, workload, way):
 
 
 def ways_of(arguments, folder):
-    """By name: the command in front of a program, and of a recorder of GPU metrics, which stands in front of a program that does nothing."""
+    """The ways by name: the command before a program, and that of a recorder of GPU metrics, which precedes an idle program."""
     lanescope = f"{arguments.folder}/bin/lanescope"
     aspects = {"samples": ["-t", "none", "--sample=process-tree", "--cpuctxsw=none"],
                "thread states": ["-t", "none", "--sample=none", "--cpuctxsw=process-tree"],
@@ -245,7 +245,7 @@ def environment_of(arguments):
 
 
 class Notes:
-    """What recorders said of themselves; each sentence once."""
+    """What recorders printed about themselves, each sentence once."""
 
     def __init__(self):
         self.lines = []
@@ -260,13 +260,14 @@ class Notes:
 
 @contextlib.contextmanager
 def metrics_recorded(way, command, arguments, notes):
-    """While a recorder samples GPU metrics; False where it does not start. Afterwards: until it has ended; `ended` gets how long that took."""
+    """A context in which a recorder samples GPU metrics; False if it does not start. At the end it waits until the recorder has ended, and appends the
+    seconds to `ended`."""
     ended = []
     with tempfile.TemporaryFile("w+") as messages:
         process = subprocess.Popen([*command, "sh", "-c", "echo ready; cat > /dev/null"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=messages, text=True, env=environment_of(arguments))
         ready = any("ready" in line for line in iter(process.stdout.readline, ""))
-        time.sleep(0.3)  # the recorder's own start is over
+        time.sleep(0.3)  # until the recorder's own start is over
         yield ready, ended
         begin = time.monotonic()
         process.stdin.close()
@@ -282,7 +283,7 @@ def metrics_recorded(way, command, arguments, notes):
 
 @contextlib.contextmanager
 def programs_of(arguments, workload, commands, folder, notes, deadline):
-    """A warm program of each way, by name: the lines that talk to it, and ms of a step at first."""
+    """A warm program of each way, by name: the lines to talk to it, and its initial ms per step."""
     with socket.socket(socket.AF_UNIX) as server, contextlib.ExitStack() as open_lines:
         path = f"{folder}/socket"
         server.bind(path)
@@ -293,7 +294,7 @@ def programs_of(arguments, workload, commands, folder, notes, deadline):
         processes, lines = {}, {}
         server.settimeout(1)
         try:
-            # One after the other: together they would be slower to warm up than their number, since each uses all processors.
+            # One after the other: each uses all processors, so warming up all at once would be slower than in turn.
             for way, command in commands.items():
                 messages = open_lines.enter_context(open(f"{folder}/messages-{len(processes)}", "w+", encoding="utf-8"))
                 process = subprocess.Popen([*command, *program, way], stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, env=environment_of(arguments))
@@ -332,7 +333,7 @@ def programs_of(arguments, workload, commands, folder, notes, deadline):
 
 
 def measure(arguments, workload, seconds, raw):
-    """By way: ms of a step of each burst, and of alone in the same round; and seconds that the recorder took to end."""
+    """By way: ms per step of each burst, and of `alone` in the same round; and the seconds that the recorder took to end."""
     notes, results, endings = Notes(), {}, {}
     deadline = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
@@ -352,7 +353,7 @@ def measure(arguments, workload, seconds, raw):
             while time.monotonic() + longest < deadline:
                 begin = time.monotonic()
                 ways = [way for way in programs if way != "alone"] + list(recorders)
-                # The most important first, and all at least once; afterwards as drawn.
+                # First the most important, and each at least once; later in random order.
                 ways.sort(key=lambda way: (0 if "10 kHz" in way else 1)) if turn == 0 else order.shuffle(ways)
                 last = min(burst("alone"), burst("alone"))
                 for way in ways:
@@ -390,7 +391,7 @@ def show(workload, results, endings, notes):
 
 
 def probe(arguments):
-    """How much the hardware's buffer holds, and whose memory it is: it is left alone for longer and longer."""
+    """How much the hardware's buffer holds, and whose memory it is: it is not read for longer and longer times."""
     def used():
         answer = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader"], capture_output=True, text=True, check=False)
         return (answer.stdout.split("\n") or ["?"])[0]

@@ -1,13 +1,13 @@
 #!/bin/bash
-# What recording costs programs that use all processors: a table of each way of recording beside no recording, and beside nsys where there is one.
+# The cost of recording for programs that use all processors: a table of each way of recording compared with no recording, and with nsys if it is installed.
 #
 #   saturated.sh [-s SECONDS] [-w WORKLOAD,...] [-y WAY|...] [-n NSYS] [FOLDER]
 #
-# FOLDER (build/release) holds bin/lanescope, bin/lanescope-gpu-metrics and lib/liblanescope-agent.so. SECONDS in all: 360 unless given; workloads
-# come most important first (resnet18, resnet18-8, decoding, compile, jax, ddp), and what finds no time is left out. Needs a GPU whose monitors
-# may be used, and python3 with torch; JAX and transformers for workloads of theirs. A workload is one program of each way, warm, of which one runs at
-# a time, in an order drawn anew each round; GPU metrics are sampled beside the program that nobody records. WAY: only ways whose names hold such a text; with
-# "GPU metrics" one program is started. Figures of each burst go to $OUT.
+# FOLDER (build/release) contains bin/lanescope, bin/lanescope-gpu-metrics and lib/liblanescope-agent.so. SECONDS is the total time, 360 by default. Workloads
+# run in the order of importance (resnet18, resnet18-8, decoding, compile, jax, ddp), and those without time left are skipped. Needs a GPU whose monitors
+# may be used, and python3 with torch; some workloads need JAX or transformers. A workload has one warm program for each way, one of which runs at
+# a time, in a new random order in each round; GPU metrics are sampled beside the program that nobody records. WAY: only ways whose names contain such a text;
+# with "GPU metrics", one program is started. The figures of each burst go to $OUT.
 here=$(dirname "$(realpath "$0")")
 seconds=360 workloads="" ways="" nsys=$(ls /opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys /usr/local/bin/nsys 2> /dev/null | head -1)
 while getopts s:w:y:n: option; do

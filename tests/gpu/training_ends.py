@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Trains ResNet-18 with 8 loader workers under every kind of trace, launched and attached to, as often as the time allows, on a machine with a GPU.
+"""Trains ResNet-18 with 8 loader workers under every kind of trace, launched and attached to, as often as time allows, on a machine with a GPU.
 
 training_ends.py [--seconds S] [--at-a-time N] [--kinds TEXT|TEXT] [--first K] LANESCOPE
 
-Each run forks 16 workers in two epochs, and ends with its own exit code. It must do so in time, print what it prints alone, and its ranges, known by
-construction, must be in the file, or be said to be missing. Kinds take turns, from the K-th one on. Prints a line for each run that is not as it should be,
-where the threads of one that did not end were, and a table. The exit code is 1 where any was not as it should be. Needs PyTorch and torchvision.
+Each run forks 16 workers in two epochs, and has its own exit code. It must end in time and print what it prints alone. Its ranges, known by
+construction, must be in the file or be reported missing. Kinds take turns, starting with the K-th. Prints a line for each run that failed, the places of
+the threads of each run that did not end, and a table. The exit code is 1 if any run failed. Needs PyTorch and torchvision.
 """
 import argparse
 import collections
@@ -24,7 +24,7 @@ import time
 
 IMAGES, EPOCHS, BATCH = 256, 2, 16
 RANGES = {"item": IMAGES * EPOCHS, "step": IMAGES // BATCH * EPOCHS}
-LIMIT = 150  # seconds until a run counts as one that never ends
+LIMIT = 150  # seconds after which a run counts as never ending
 
 QUIET = ["--sample=none", "--cpuctxsw=none"]
 KINDS = {
@@ -106,7 +106,7 @@ def processes_below(pid):
 
 
 def where_threads_are(pid):
-    """A line for each thread of the process and of those below: its system call, and what its stack pointer's first addresses lie in."""
+    """A line for each thread of the process and of its descendants: its system call, and the modules of the first addresses on its stack."""
     lines = []
     for process in processes_below(pid):
         try:
@@ -153,7 +153,7 @@ class Run:
             return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages, text=True, cwd=self.folder, start_new_session=True)
 
     def wait(self, process, what):
-        """Its output; none where it did not end."""
+        """The output of the process; None if it did not end."""
         try:
             return process.communicate(timeout=LIMIT)[0]
         except subprocess.TimeoutExpired:
@@ -194,7 +194,7 @@ class Run:
         return self
 
     def let_go(self, recorder):
-        """Once what the program does is recorded, or can't be any more."""
+        """Continues the program once its work is recorded, or can't be recorded any more."""
         end = time.monotonic() + 60
         while time.monotonic() < end and recorder.poll() is None:
             if os.path.exists(self.trace) and (not self.traces_nvtx() or ranges_in(self.lanescope, self.trace)["waiting"] > 0):
