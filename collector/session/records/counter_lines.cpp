@@ -8,11 +8,11 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::int64_t kClosest = 5'000'000;     // ns between readings, because a line starts at a whole nanosecond
+constexpr std::int64_t kAhead = 20'000'000;      // ns from a reading to the begin of its line: longer than the host usually waits for a processor
+constexpr std::int64_t kClosest = 50'000'000;    // ns between readings: a line begins before the next one is written
 constexpr std::int64_t kShortest = 100'000'000;  // ns between readings for the counter's speed: 20 ns are 0.2 ppm of it
 constexpr std::int64_t kLongest = 500'000'000;   // ns; older readings do not show the speed to which the clock is steered now
-constexpr std::int64_t kStretch = 10'000'000;    // ns; least time in which a line corrects its offset
-constexpr double kTakenUp = 0.8;                 // share of the offset that is corrected until the next reading
+constexpr double kTakenUp = 0.8;                 // share of the previous line's error that a line takes up
 constexpr double kSteepest = 0.1;                // limit of the correction of its slope, so that time does not go backwards
 
 bool has_flags(std::string line) {
@@ -55,16 +55,20 @@ std::optional<channel::CounterLine> CounterLines::add(const Reading& reading) {
   const std::int64_t span = reading.time - first.time;
   if (span < kShortest || reading.counter <= first.counter) return std::nullopt;
   const double speed = static_cast<double>(span) / static_cast<double>(reading.counter - first.counter);  // ns a tick
-  double slope = speed;
-  std::int64_t begin = reading.time;
+  constexpr double kOne = 4'294'967'296.0;                                                                // 2^32
+  const double since = static_cast<double>(reading.time - readings_[readings_.size() - 2].time);
+  channel::CounterLine next;
+  next.rate = static_cast<std::uint64_t>(speed * kOne);
+  next.counter = reading.counter + static_cast<std::uint64_t>(static_cast<double>(kAhead) / speed);
+  next.time = reading.time + kAhead;
   if (line_.rate != 0) {
-    begin = channel::time_on(line_, reading.counter);
-    const std::int64_t since = reading.time - readings_[readings_.size() - 2].time;
-    const double correction = kTakenUp * static_cast<double>(reading.time - begin) / static_cast<double>(std::max(since, kStretch));
-    slope *= 1 + std::clamp(correction, -kSteepest, kSteepest);
+    const std::int64_t begin = channel::time_on(line_, next.counter);
+    const double correction = kTakenUp * static_cast<double>(next.time - begin) / since;
+    next.time = begin;
+    next.correction = static_cast<std::int64_t>(std::clamp(correction, -kSteepest, kSteepest) * speed * kOne);
+    next.corrected = static_cast<std::int64_t>(since / speed);
   }
-  constexpr double kOne = 4'294'967'296.0;  // 2^32
-  line_ = {static_cast<std::uint64_t>(slope * kOne), reading.counter, begin};
+  line_ = next;
   return line_;
 }
 

@@ -22,8 +22,8 @@ class CounterLines {
   // Takes about a microsecond; both clocks are read within some tens of nanoseconds.
   [[nodiscard]] static Reading read();
 
-  // Readings must come in order; a reading closer than 5 ms to the one before is ignored. Returns the line from here on; nothing until the readings are far
-  // enough apart to know the counter's speed.
+  // Readings must come in order; a reading closer than 50 ms to the one before is ignored. Returns the next line, which begins 20 ms after the reading and
+  // should be written before; nothing until the readings are far enough apart to know the counter's speed.
   std::optional<channel::CounterLine> add(const Reading& reading);
   [[nodiscard]] const channel::CounterLine& line() const noexcept { return line_; }
 

@@ -90,6 +90,9 @@ TEST_CASE("calls of a program that runs already are recorded from the attach on,
     const auto within = std::count_if(sleeps.begin(), sleeps.end(), [&](const TimeRange& sleep) {
       return sleep.begin >= tick.begin - kClocksDiffer && sleep.end <= tick.end + kClocksDiffer;
     });
+    const auto next = std::find_if(sleeps.begin(), sleeps.end(), [&](const TimeRange& sleep) { return sleep.end > tick.begin; });
+    const TimeRange nearest = next == sleeps.end() ? TimeRange{} : *next;
+    CAPTURE(tick.begin, tick.length(), nearest.begin - tick.begin, nearest.end - tick.end);
     CHECK(within == 1);
   }
   CHECK(whole > 20);
