@@ -85,14 +85,12 @@ TEST_CASE("calls of a program that runs already are recorded from the attach on,
   REQUIRE(sleeps.size() > 20);
   std::size_t whole = 0;
   for (const TimeRange& tick : ticks) {
-    if (tick.begin <= sleeps.front().begin || tick.end >= sleeps.back().end) continue;
+    // The range that is open when the recording ends is cut there, and its sleep may end later.
+    if (tick.begin <= sleeps.front().begin || tick.end >= sleeps.back().begin) continue;
     ++whole;
     const auto within = std::count_if(sleeps.begin(), sleeps.end(), [&](const TimeRange& sleep) {
       return sleep.begin >= tick.begin - kClocksDiffer && sleep.end <= tick.end + kClocksDiffer;
     });
-    const auto next = std::find_if(sleeps.begin(), sleeps.end(), [&](const TimeRange& sleep) { return sleep.end > tick.begin; });
-    const TimeRange nearest = next == sleeps.end() ? TimeRange{} : *next;
-    CAPTURE(tick.begin, tick.length(), nearest.begin - tick.begin, nearest.end - tick.end);
     CHECK(within == 1);
   }
   CHECK(whole > 20);
