@@ -22,7 +22,7 @@ struct Where {
 };
 
 Where where(const Trace& trace, const PathPart& part) {
-  if (!part.event.valid()) return {};
+  if (!part.event.valid()) return part.thread == kNone ? Where{} : Where{kNone, trace.threads()[part.thread].process, part.thread};
   const TrackKey& key = trace.track_of(part.event.lane).key;
   return {is_gpu_work(key.kind) ? key.gpu : kNone, key.process, key.thread};
 }

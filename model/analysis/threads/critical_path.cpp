@@ -71,11 +71,11 @@ class Walk {
     return {step_, std::move(parts_)};
   }
 
-  // Adds a part from `begin`, or the start of the step, to the present position.
+  // Adds a part from `begin`, or the start of the step, to the present position, at the present thread.
   void take(Nanoseconds begin, PathKind kind, EventRef event, IdleCause cause = IdleCause::kUnknown) {
     begin = std::max(begin, step_.begin);
     if (begin >= t_) return;
-    parts_.push_back({{begin, t_}, kind, event, cause});
+    parts_.push_back({{begin, t_}, kind, event, cause, thread_});
     t_ = begin;
   }
 
@@ -261,7 +261,7 @@ std::vector<PathSum> path_sums(const Trace& trace, const CriticalPath& path) {
   // Parts of one process, thread or GPU each, as a sum is shown with the place of its longest part.
   std::map<std::tuple<PathKind, IdleCause, NameId, ProcessId, ThreadId, GpuId>, PathSum> sums;
   for (const PathPart& part : path.parts) {
-    const TrackKey place = part.event.valid() ? trace.track_of(part.event.lane).key : TrackKey{};
+    const TrackKey place = part.event.valid() ? trace.track_of(part.event.lane).key : TrackKey{.thread = part.thread};
     const NameId name = part.event.valid() ? trace.event(part.event).name : NameId{};
     PathSum& sum = sums[{part.kind, part.cause, name, place.process, place.thread, place.gpu}];
     if (part.range.length() > sum.longest.range.length()) sum.longest = part;

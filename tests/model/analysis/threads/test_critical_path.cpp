@@ -326,7 +326,7 @@ TEST_CASE("the parts of the ways through recorded steps add up to the steps") {
             sum += each.time;
             // What a sum says of one place is of that place alone.
             const auto place = [&](const PathPart& part) {
-              const TrackKey key = part.event.valid() ? (*trace)->track_of(part.event.lane).key : TrackKey{};
+              const TrackKey key = part.event.valid() ? (*trace)->track_of(part.event.lane).key : TrackKey{.thread = part.thread};
               const NameId name = part.event.valid() ? (*trace)->event(part.event).name : NameId{};
               return std::tuple(part.kind, part.cause, name, key.process, key.thread, key.gpu);
             };
@@ -340,4 +340,47 @@ TEST_CASE("the parts of the ways through recorded steps add up to the steps") {
         }
   }
   CHECK(steps > 100);
+}
+
+TEST_CASE("in a recorded training, the way goes through the thread of the backward pass as launches do") {
+  const auto trace = open_trace(test::data_file("torch_backward.trace"));
+  REQUIRE(trace);
+  // Which threads launched one after the other in the step: a fact of the recorded calls.
+  const auto launching = [&](TimeRange step) {
+    std::vector<std::pair<Nanoseconds, ThreadId>> launches;
+    for (const Track& track : (*trace)->tracks()) {
+      if (track.key.kind != TrackKind::kCudaApi) continue;
+      for (const LaneId id : track.lanes) {
+        const Lane& lane = (*trace)->lane(id);
+        for (EventIndex i = lane.lower_bound(step.begin); i < lane.size() && lane.start(i) < step.end; ++i)
+          if (!(*trace)->work_of({id, i}).empty()) launches.emplace_back(lane.start(i), track.key.thread);
+      }
+    }
+    std::sort(launches.begin(), launches.end());
+    std::vector<ThreadId> threads;
+    for (const auto& [time, thread] : launches)
+      if (threads.empty() || threads.back() != thread) threads.push_back(thread);
+    return threads;
+  };
+  std::size_t steps = 0;
+  for (const Track& track : (*trace)->tracks()) {
+    if (track.key.kind != TrackKind::kNvtxRanges) continue;
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; i < (*trace)->lane(id).size(); ++i) {
+        const TimeRange step{(*trace)->lane(id).start(i), (*trace)->lane(id).end(i)};
+        INFO((*trace)->name((*trace)->lane(id).name(i)));
+        if ((*trace)->name((*trace)->lane(id).name(i)) == "step 3") continue;  // it begins in front of the part that was saved
+        const CriticalPath path = critical_path(**trace, EventRef{id, i});
+        std::vector<ThreadId> threads;
+        for (const PathPart& part : path.parts)
+          if (part.thread != kNone && part.kind == PathKind::kThread && (threads.empty() || threads.back() != part.thread)) threads.push_back(part.thread);
+        const ThreadId main = track.key.thread;
+        const std::vector<ThreadId> launched = launching(step);
+        REQUIRE(launched.size() == 3);
+        CHECK(launched.front() == main);
+        CHECK(threads == launched);
+        ++steps;
+      }
+  }
+  CHECK(steps == 8);
 }

@@ -30,6 +30,7 @@ struct PathPart {
   PathKind kind = PathKind::kUnknown;
   EventRef event;                         // the operation or call; for code, the innermost NVTX range; may be invalid
   IdleCause cause = IdleCause::kUnknown;  // for kThread: what the thread did
+  ThreadId thread = kNone;                // for kThread and kReturn: which thread, if known
 };
 
 struct CriticalPath {
