@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "answer_table.h"
@@ -135,10 +136,12 @@ Result<Database> open_database(const std::vector<std::unique_ptr<TableModule>>& 
 
 bool is_blank(const char* text) { return std::string_view(text).find_first_not_of(" \t\r\n;") == std::string_view::npos; }
 
-// Sets the parameters' values. Returns whether :begin or :end is used.
+// Sets the parameters' values. An open side of the window ends with the trace. Returns whether :begin or :end is used.
 Result<TimeUse> bind(sqlite3_stmt* statement, const Trace& trace, const std::optional<TimeRange>& window) {
   const TimeRange all{trace.extent().begin, trace.extent().end + 1};
-  const TimeRange range = window.value_or(all);
+  TimeRange range = window.value_or(all);
+  if (range.begin == std::numeric_limits<Nanoseconds>::min()) range.begin = std::min(all.begin, range.end);
+  if (range.end == std::numeric_limits<Nanoseconds>::max()) range.end = std::max(all.end, range.begin);
   const int count = sqlite3_bind_parameter_count(statement);
   for (int i = 1; i <= count; ++i) {
     const char* name = sqlite3_bind_parameter_name(statement, i);

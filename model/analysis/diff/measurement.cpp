@@ -231,18 +231,19 @@ class Measurement {
     visit_idle(trace_, launches_, 1, add, stop_);
   }
 
-  // An operation counts with the time by which it extends the busy time, so that overlapping operations count once.
+  // An operation counts with the time by which it extends the busy time, so that overlapping operations count once. Those that are not compared, as of another
+  // program on the GPU, take no time from others.
   void measure_busy() {
     Measured& busy = collector_.item(DiffKind::kGpuBusy, "GPU busy");
     for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) {
       GpuOperations operations(trace_, gpu, stop_);
       Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
       while (const std::optional<GpuOperation> operation = operations.next()) {
-        const Nanoseconds begin = std::max(end, operation->range.begin);
-        end = std::max(end, operation->range.end);
         const ProcessId process = trace_.track_of(operation->event.lane).key.process;
         const std::optional<std::size_t> sample = sample_of_work(process, trace_.lane(operation->event.lane), operation->event.index, operation->range.begin);
         if (!sample) continue;
+        const Nanoseconds begin = std::max(end, operation->range.begin);
+        end = std::max(end, operation->range.end);
         Collector::add(busy, *sample, std::max<Nanoseconds>(0, end - begin));
         ++busy.count;
       }

@@ -166,20 +166,24 @@ Message phases_text(const Families& families, const CauseInLoop& cause) {
   return Message(" By range: {shares}.", {{"shares", std::move(shares)}});
 }
 
-constexpr double kWorthNaming = 0.2;  // of samples: a function with this share shows what ran
+constexpr double kWorthNaming = 0.2;      // of samples: a function with this share shows what ran
+constexpr std::uint64_t kNoChance = 3;    // samples: what was seen less often may have been seen by chance
+constexpr std::uint64_t kFewSamples = 5;  // fewer say nothing about files either
 constexpr double kMost = 0.5;
 constexpr double kWorthListing = 0.01;
 
 // The function that has many of the samples; empty if none has, or if its name is not known.
 Message often_sampled_function(const Trace& trace, const samples::ChainCounts& chains) {
   const std::vector<samples::MostSampled> most = samples::most_sampled(trace, chains, samples::ChainPart::kInnermostPython, 1);
-  return most.empty() || most.front().function == 0 ? Message() : sampled_text(trace, chains, 1, kWorthNaming);
+  if (most.empty() || most.front().function == 0 || most.front().count < kNoChance) return {};
+  return sampled_text(trace, chains, 1, kWorthNaming);
 }
 
 // The function that has many of the samples, or the file with most of them if each function has few; empty if neither says much.
 Message mostly_sampled(const Trace& trace, const samples::ChainCounts& chains) {
   const Message function = often_sampled_function(trace, chains);
-  return function.empty() ? samples::most_sampled_files_text(trace, chains, 1, kMost) : function;
+  if (!function.empty() || sample_count(chains) < kFewSamples) return function;
+  return samples::most_sampled_files_text(trace, chains, 1, kMost);
 }
 
 Message samples_text(const Trace& trace, const samples::ChainCounts& chains) {

@@ -11,6 +11,7 @@
 #include "../collectors.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "idle/covered_time.h"
 #include "idle/gpu_operations.h"
 #include "loop/loop_work.h"
 #include "model/kernels/matrix_product.h"
@@ -33,6 +34,7 @@ struct ProductsOfGpu {
   std::vector<Product> products;  // the longest total first
   Nanoseconds total = 0;
   double used = 0;          // ns: the sum of those of the products
+  CoveredTime covered;      // by products: less than their total if they run at the same time, as those of several processes do
   Nanoseconds kernels = 0;  // base of shares: all kernels of the loop, including other kinds; outside of it, all kernels
 };
 
@@ -59,6 +61,12 @@ class ProductCollector : public OperationVisitor {
     for (std::size_t recurrence = 0; recurrence < results.size(); ++recurrence) {
       std::vector<Product>& products = results[recurrence].products;
       for (const auto& [name, product] : by_name_[recurrence]) products.push_back(product);
+      // What runs at the same time is saved once.
+      if (const double total = static_cast<double>(results[recurrence].total); total > 0) {
+        const double once = static_cast<double>(results[recurrence].covered.total()) / total;
+        for (Product& product : products) product.used *= once;
+        results[recurrence].used *= once;
+      }
       // Numbers of names depend on the file, so equal totals are ordered by their names.
       const auto key = [&](const Product& each) { return std::pair(-each.total, trace_.name(each.name)); };
       std::sort(products.begin(), products.end(), [&](const Product& a, const Product& b) { return key(a) < key(b); });
@@ -86,6 +94,7 @@ class ProductCollector : public OperationVisitor {
     ++product.launches;
     product.total += duration;
     result.total += duration;
+    result.covered.add(kernel.range);
     const double used = static_cast<double>(duration) * used_share(kernel.detail);
     product.used += used;
     result.used += used;

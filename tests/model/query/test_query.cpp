@@ -110,6 +110,12 @@ TEST_CASE(":begin and :end are the part of time that is asked about, or all of i
   options.window = TimeRange{1'001, 2'001};
   CHECK(answered(*trace, sql, options) == "1\n");
   CHECK(query::run_query(*trace, sql)->time == query::TimeUse::kOfWindow);
+  // An open side of the part is the border of the trace, so that shares of the part can be asked for.
+  const std::string all = answered(*trace, "SELECT :begin, :end");
+  options.window = TimeRange{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
+  CHECK(answered(*trace, "SELECT :begin, :end", options) == all);
+  options.window = TimeRange{1'500, std::numeric_limits<Nanoseconds>::max()};
+  CHECK(answered(*trace, "SELECT :begin, :end", options) == "1500" + all.substr(all.find('\t')));
   CHECK(query::run_query(*trace, "SELECT 1")->time == query::TimeUse::kWhole);
 }
 

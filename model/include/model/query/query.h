@@ -27,7 +27,8 @@ struct QueryLimits {
 };
 
 struct QueryOptions {
-  std::optional<TimeRange> window;  // :begin and :end; if absent, from before the first event to after the last
+  // :begin and :end; if absent, from before the first event to after the last. A side at the limit of Nanoseconds is open, and ends there, too.
+  std::optional<TimeRange> window;
   QueryLimits limits;
   std::stop_token stop = {};
 };

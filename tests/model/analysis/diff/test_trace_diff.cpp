@@ -434,3 +434,29 @@ TEST_CASE("times are summed in each sample, in whatever order they come") {
   CHECK(summed == in_order);
   CHECK(summed.sum() == std::accumulate(expected.begin(), expected.end(), 0.0));
 }
+
+TEST_CASE("work of another program on the GPU takes no time from the work that is compared") {
+  const auto loop = [](bool with_neighbour) {
+    const auto builder = std::make_shared<TraceBuilder>();
+    Gpu shared;
+    shared.uuid = "0123456789abcdef";
+    Scenario program(builder, 100), neighbour(builder, 200);
+    builder->set_device(program.process(), 0, shared);
+    builder->set_device(neighbour.process(), 0, shared);
+    program.on_gpu(0);
+    neighbour.on_gpu(0);
+    for (int i = 0; i < 20; ++i) {
+      const Nanoseconds t = i * 10 * kMillisecond;
+      program.range("step_" + std::to_string(i), t, t + 9 * kMillisecond);
+      program.kernel("work()", t + kMillisecond, t + kMillisecond + 10'000, t + 2 * kMillisecond, t + 6 * kMillisecond);
+      if (with_neighbour) neighbour.orphan_kernel("other()", t + kMillisecond, t + 5 * kMillisecond);
+    }
+    return program.trace();
+  };
+  const Result<TraceDiff> diff = compare_traces(*loop(true), *loop(false));
+  REQUIRE(diff);
+  const DiffItem& busy = item(*diff, DiffKind::kGpuBusy, "GPU busy");
+  CHECK(busy.first.per_iteration == Approx(4 * kMillisecond));
+  CHECK(busy.second.per_iteration == Approx(4 * kMillisecond));
+  CHECK(busy.verdict == DiffVerdict::kSame);
+}

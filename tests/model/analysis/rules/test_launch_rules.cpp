@@ -191,6 +191,17 @@ TEST_CASE("matrix products in FP32 cost what tensor cores would save") {
   CHECK(answer(*program.trace(), "fp32_products:share=90").findings.empty());
 }
 
+TEST_CASE("products that run beside each other are saved once") {
+  Scenario program;
+  for (int i = 0; i < 4; ++i)
+    for (const std::uint32_t stream : {7u, 8u, 9u})
+      program.shaped_kernel("ampere_sgemm_128x64_tn", shape(132), i * kMillisecond, i * kMillisecond + 400 * kMicrosecond, stream);
+  const RuleAnswer products = answer(*program.trace(), "fp32_products");
+  REQUIRE(products.findings.size() == 1);
+  CHECK(products.findings[0].cost == 4 * 400 * kMicrosecond * 7 / 8);
+  CHECK_THAT(products.findings[0].seen, contains_text("took 4.80 ms, 100 % of the time of all kernels"));
+}
+
 TEST_CASE("rules of launch shapes say so where a trace knows no shapes") {
   Scenario program;
   program.kernel("k", 0, 10, 20, kMillisecond);

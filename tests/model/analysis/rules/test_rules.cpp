@@ -1,5 +1,6 @@
 // Rules: traces with one known fault each, and what the rule for it reports.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "answers.h"
@@ -443,8 +444,9 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   const auto sample = [&](Nanoseconds time, CallNodeId chain) { samples.push_back({time, 0, {chain, SampleOrigin::kTimer, kNone, 1'000}}); };
   program.range("data", 0, 100'000);
   program.kernel("k", 0, 10, 20, 1'000);
-  sample(500, elsewhere);  // the GPU is busy
-  for (const Nanoseconds t : {2'000, 10'000, 20'000}) sample(t, decode);
+  sample(500, elsewhere);                     // the GPU is busy
+  const std::size_t seen = GENERATE(2u, 3u);  // twice is chance
+  for (std::size_t i = 0; i < seen; ++i) sample(std::array{2'000, 10'000, 20'000}[i], decode);
   sample(30'000, shuffle);
   program.kernel("k", 40'000, 40'010, 40'020, 41'000);
   sample(40'500, elsewhere);
@@ -453,6 +455,10 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   REQUIRE(bubbles.findings.size() >= 1);
   CHECK(bubbles.findings[0].key == "cpu_code");
   CHECK_THAT(bubbles.findings[0].title, contains_text("NVTX range \"data\""));
+  if (seen == 2) {
+    CHECK_THAT(bubbles.findings[0].title, !contains_text("decode_image"));
+    return;
+  }
   CHECK_THAT(bubbles.findings[0].title, contains_text("\"data\": decode_image in train.py:31 (75 %)."));
   CHECK_THAT(bubbles.findings[0].seen, contains_text("4 samples of the CPU in it: decode_image in train.py:31 (75 %), randrange (25 %)"));
   const stats::Table& groups = table_named(bubbles, "gpu_bubbles");
