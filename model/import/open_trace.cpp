@@ -353,8 +353,8 @@ class RowsOfRecording {
   std::set<std::tuple<ProcessKey, GpuKey, std::string, std::string>> counters_;
 };
 
-// True if one file contains everything of another, as far as that is known without comparing events: both began in the same nanosecond of the same clocks, and
-// the other has all its processes, rows and time.
+}  // namespace
+
 bool is_of_same_recording(const Trace& part, const Trace& whole) {
   const auto origin = [](const Trace& trace) {
     const Provenance& from = trace.provenance();
@@ -370,6 +370,8 @@ bool is_of_same_recording(const Trace& part, const Trace& whole) {
   return is_dated && origin(part) == origin(whole) && !part.processes().empty() && std::all_of(part.processes().begin(), part.processes().end(), has) &&
          (a.empty() || (b.begin <= a.begin && a.end <= b.end)) && RowsOfRecording(part).are_among(RowsOfRecording(whole));
 }
+
+namespace {
 
 constexpr std::string_view kSameRecording = " is left out: it holds the same recording as ";
 

@@ -12,6 +12,7 @@
 #include "model/analysis/diff/diff_limits.h"
 #include "model/analysis/diff/diff_words.h"
 #include "model/analysis/diff/trace_diff.h"
+#include "model/import/open_trace.h"
 #include "model/trace/completeness.h"
 #include "model/trace/text/grouped_digits.h"
 #include "model/trace/text/percent.h"
@@ -90,14 +91,31 @@ using Files = std::vector<std::filesystem::path>;
 // One run: a file, or a folder with a file for each rank.
 Result<std::shared_ptr<const Trace>> open_run(const std::filesystem::path& path) { return open_ranks(std::array{path}, EventPlace::kInMemoryWhereTheyFit); }
 
-Result<std::vector<std::shared_ptr<const Trace>>> open_runs(const Files& files) {
+// The runs of a side. A file that holds the same recording as another one is no further run, so it is left out of `files`, which is said.
+Result<std::vector<std::shared_ptr<const Trace>>> open_runs(Files& files) {
   keep_as_private_as(files);
   std::vector<std::shared_ptr<const Trace>> runs;
+  Files kept;
   for (const std::filesystem::path& file : files) {
     const auto run = open_run(file);
     if (!run) return run.error();
-    runs.push_back(*run);
+    const auto same = std::find_if(runs.begin(), runs.end(), [&](const std::shared_ptr<const Trace>& other) {
+      return is_of_same_recording(**run, *other) || is_of_same_recording(*other, **run);
+    });
+    if (same == runs.end()) {
+      runs.push_back(*run);
+      kept.push_back(file);
+      continue;
+    }
+    std::filesystem::path& other = kept[static_cast<std::size_t>(same - runs.begin())];
+    std::filesystem::path left_out = file;
+    if ((*run)->event_count() > (*same)->event_count()) {
+      *same = *run;
+      std::swap(other, left_out);
+    }
+    std::cerr << "lanescope: " << left_out.string() << " is left out: it holds the same recording as " << other.string() << ".\n";
   }
+  files = std::move(kept);
   return runs;
 }
 

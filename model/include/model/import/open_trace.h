@@ -50,6 +50,11 @@ enum class Unreadable { kFails, kIsLeftOut };
                                                                const LoadProgress& progress = {}, Unreadable unreadable = Unreadable::kFails,
                                                                std::vector<std::string>* same_recording = nullptr);
 
+// True if the file of `whole` contains everything of the file of `part`, as far as that is known without comparing events: both began in the same nanosecond of
+// the same clocks, and `whole` has all processes, rows and time of `part`. So a copy, a compacted form and a saved part are of the same recording.
+// O(processes + rows).
+[[nodiscard]] bool is_of_same_recording(const Trace& part, const Trace& whole);
+
 // Number of files that were left out of a trace because others contain the same recording. O(diagnostics).
 [[nodiscard]] std::size_t count_left_out_as_same(const Trace& trace);
 
