@@ -43,7 +43,7 @@ Result<RuleAnswer> find_gpu_gaps(const RuleContext& context, const RuleArguments
     table.add_row(static_cast<std::int64_t>(table.row_count() + 1), gap.time.length(), gap.time.begin, std::int64_t{trace.processes()[gap.device->process].pid},
                   gap.device->device, std::int64_t{gap.device->context});
   return answer("gpu_gaps", "Gaps on GPUs", std::move(table), longest.added(),
-                "No GPU was idle for longer than the threshold between its first and last operation.");
+                "No process left a GPU without work for longer than the threshold between its first and last operation there.");
 }
 
 }  // namespace lanescope::analysis

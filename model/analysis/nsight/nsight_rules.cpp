@@ -52,13 +52,12 @@ std::span<const Rule> nsight_rules() {
            "as possible.",
            RuleOrigin::kNsight, kCallOptions, find_synchronizing_calls},
       Rule{"gpu_gaps", "Gaps on GPUs",
-           "Time between a GPU's first and last operation in which it had nothing to do. "
-           "gpu_bubbles tells the causes.",
+           "Time between the first and the last operation of a process on a GPU in which it had none there; other processes may have used the GPU. "
+           "gpu_bubbles tells when a GPU was idle, and why.",
            RuleOrigin::kNsight, kGapOptions, find_gpu_gaps},
       Rule{"gpu_time_util", "Low use of GPUs",
-           "Parts of the time between a GPU's first and last operation in which little was running. Concurrent operations add up. "
-           "gpu_bubbles tells the causes of "
-           "idle time.",
+           "Parts of the time between the first and the last operation of a process on a GPU in which little of it was running; other processes may have "
+           "used the GPU. Concurrent operations add up. gpu_bubbles tells the causes of idle time.",
            RuleOrigin::kNsight, kUseOptions, find_low_gpu_use},
   };
   return kRules;
