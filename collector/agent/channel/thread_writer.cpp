@@ -74,7 +74,10 @@ ThreadState* ThreadWriter::attach() noexcept {
     current->own = {.thread_id = this_thread_id()};  // it belonged to another session
   } else {
     current = begin_thread();
-    if (current == nullptr) return nullptr;
+    if (current == nullptr) {
+      count_lost(memory.header());
+      return nullptr;
+    }
     watch_end_of_this_thread();
   }
   use_memory(*current, memory, generation);
@@ -122,8 +125,8 @@ ThreadState* ThreadWriter::free_state(ThreadState& first) const noexcept {
   return nullptr;
 }
 
-void ThreadWriter::count_lost(ThreadState& state) noexcept {
-  if (state.header->settings.recording.load(std::memory_order_relaxed) != 0) state.header->status.ringless_dropped.fetch_add(1, std::memory_order_relaxed);
+void ThreadWriter::count_lost(channel::SharedHeader& header) noexcept {
+  if (header.settings.recording.load(std::memory_order_relaxed) != 0) header.status.ringless_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool ThreadWriter::find_ring() noexcept {

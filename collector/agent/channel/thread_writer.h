@@ -27,7 +27,7 @@ class [[nodiscard]] ThreadWriter {
     if (state->own.writer != nullptr) {
       ThreadState* const other = free_state(*state);
       if (other == nullptr) {
-        count_lost(*state);
+        count_lost(*state->header);
         return;
       }
       state = other;
@@ -70,7 +70,7 @@ class [[nodiscard]] ThreadWriter {
  private:
   static ThreadState* attach() noexcept;
   static void detach() noexcept;  // the thread ends
-  static void count_lost(ThreadState& state) noexcept;
+  static void count_lost(channel::SharedHeader& header) noexcept;
   // One of the thread's states that is not writing an event, as far as is known; null if there is none.
   ThreadState* free_state(ThreadState& first) const noexcept;
   // For a thread without a ring, called from time to time; counts the event if no ring is free.

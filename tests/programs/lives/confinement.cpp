@@ -159,6 +159,13 @@ int may_grow_nothing() {
   steps(100);
   return kCode;
 }
+// It may have no memory of its own beside what it has. Its ranges can't be recorded, and must be counted.
+int may_take_no_memory() {
+  const rlimit none{0, 0};
+  must(setrlimit(RLIMIT_DATA, &none) == 0, "setrlimit");
+  steps(100);
+  return kCode;
+}
 // Its first ranges, and those of its children, come when it has no descriptor left. Nothing of that is recorded, and each of the six processes must be
 // reported. It lives on for the given number of milliseconds in between.
 int may_open_nothing() {
@@ -355,6 +362,7 @@ std::vector<Way> confinement() {
       {"opens-nothing", may_open_nothing, Begin::kWithItsWay},
       {"seccomp-no-sockets", may_have_no_sockets, Begin::kWithItsWay},
       {"no-growth", may_grow_nothing, Begin::kWithItsWay},
+      {"no-data", may_take_no_memory, Begin::kWithItsWay},
       {"seccomp-strict", has_strict_threads},
       {"seccomp-strict-first", is_strict_first, Begin::kWithItsWay},
       {"seccomp-children", has_guarded_children},
