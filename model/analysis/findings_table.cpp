@@ -14,7 +14,7 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
   for (const Finding& finding : findings) {
     const Place& place = finding.place;
     const bool has_time = !place.range.empty();
-    table.add_row(finding.cost, has_time ? place.range.begin : stats::kNoInteger, has_time ? place.range.end : stats::kNoInteger,
+    table.add_row(finding.cost > 0 ? finding.cost : stats::kNoInteger, has_time ? place.range.begin : stats::kNoInteger, has_time ? place.range.end : stats::kNoInteger,
                   place.gpu == kNone ? stats::kNoInteger : std::int64_t{trace.gpus()[place.gpu].ordinal},
                   place.process == kNone ? stats::kNoInteger : std::int64_t{trace.processes()[place.process].pid},
                   place.thread == kNone ? stats::kNoInteger : std::int64_t{trace.threads()[place.thread].tid}, table.add_text(std::string(finding.rule)),

@@ -152,6 +152,15 @@ void say_left_out(const Trace& trace, const ExportOptions& options) {
     std::cerr << options.input << ": " << format.type << " has no place for " << list << ". All is in: lanescope export -t trace\n";
 }
 
+// Says so if the chosen time lies outside of the recording.
+void say_outside(const Trace& trace, const ExportOptions& options) {
+  const TimeRange recorded = trace.extent();
+  const std::optional<TimeRange>& window = options.selection.window;
+  if (options.quiet || !window || (window->begin <= recorded.end && window->end > recorded.begin)) return;
+  std::cerr << options.input << ": the recording goes from " << duration_text(recorded.begin) << " to " << duration_text(recorded.end)
+            << ", so nothing of the chosen time is in it.\n";
+}
+
 bool is_lanescope_file(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe would have to be written to by somebody
@@ -262,6 +271,7 @@ int run_export(Arguments arguments) {
   if (const auto bytes = std::filesystem::file_size(options.input, unknown); !unknown && (*trace)->parts().size() < 2) options.selection.source_bytes = bytes;
   if (const auto written = find_format(options.type)->write(*trace, options); !written) return fail(written.error());
   if (options.output != kStandardOutput && !options.quiet) std::cerr << "Generated:\n\t" << options.output << '\n';
+  say_outside(**trace, options);
   say_left_out(**trace, options);
   say_losses(**trace, options.input);
   return kSuccess;

@@ -12,12 +12,13 @@
 
 namespace lanescope::analysis {
 
-// The events that the arguments rows, start, end and nvtx select. Fails if nvtx names no range.
+// The events that the arguments rows, start, end and nvtx select. Fails if nvtx names no range, and if end is not behind start.
 [[nodiscard]] inline Result<stats::Selection> select(const RuleContext& context, const RuleArguments& arguments) {
   stats::ReportOptions options;
   options.stop = context.stop;
-  const Nanoseconds start = arguments.duration("start");
-  options.time_range = TimeRange{start > 0 ? start : std::numeric_limits<Nanoseconds>::min(), arguments.duration("end")};
+  const Nanoseconds start = arguments.duration("start"), end = arguments.duration("end");
+  if (end <= start) return Error{"The time that start and end choose is empty: give an end behind the start.", ErrorKind::kUsage};
+  options.time_range = TimeRange{start > 0 ? start : std::numeric_limits<Nanoseconds>::min(), end};
   if (context.time != kWholeTrace) options.time_range = options.time_range->intersected(context.time);
   if (const std::string& range = arguments.text("nvtx"); !range.empty()) {
     const auto filter = stats::parse_range_filter(range);

@@ -129,6 +129,7 @@ struct ProductsTogether {
   std::vector<GpuId> gpus;
   std::set<NameId> names;
   std::vector<KernelsOfGpu> kernels_of_gpus;
+  std::uint64_t launches = 0;
   Nanoseconds total = 0;
   double used = 0;
   Nanoseconds kernels = 0;
@@ -139,6 +140,7 @@ struct ProductsTogether {
     gpus.push_back(gpu);
     for (const Product& product : found.products) {
       names.insert(product.name);
+      launches += product.launches;
       kernels_of_gpus.emplace_back(gpu, product.name);
     }
     total += found.total;
@@ -163,8 +165,10 @@ Finding finding_of(const Trace& trace, kernels::TensorFormat format, Nanoseconds
                            {"format", format_name(format)},
                            {"won", duration_text(finding.cost)}});
   finding.seen =
-      Message("{kernels} of such products took {time}, {share} of the time of all kernels.",
-              {{"kernels", counted(found.names.size(), "kernel")}, {"time", duration_text(found.total)}, {"share", percent_text(found.total, found.kernels)}});
+      Message("{kernels} of such products took {time} in {runs}, {share} of the time of all kernels.", {{"kernels", counted(found.names.size(), "kernel")},
+                                                                                                        {"runs", counted(found.launches, "run")},
+                                                                                                        {"time", duration_text(found.total)},
+                                                                                                        {"share", percent_text(found.total, found.kernels)}});
   finding.advice = Message(kernels::tensor_core_advice(format));
   return finding;
 }

@@ -434,3 +434,26 @@ TEST_CASE("analyze says what is wrong with a rule") {
   CHECK(cli::run({"analyze", trace("torch_training_workers0"), "-r", "tail:range=nothing"}) == cli::kUsage);
   CHECK(cli::run({"analyze", "-r", "tail"}) == cli::kUsage);
 }
+
+TEST_CASE("a cost that is not known is no number for programs either") {
+  const test::TemporaryFolder folder;
+  const std::string output = (folder.path() / "out").string();
+  REQUIRE(cli::run({"analyze", trace("cause_lock"), "-q", "-r", "small_grid", "-f", "json", "-o", output}) == cli::kSuccess);
+  const nlohmann::json findings = json_in(output + "_findings.json");
+  REQUIRE_FALSE(findings.empty());
+  for (const nlohmann::json& finding : findings) CHECK((finding["Cost (ns)"].is_null() || finding["Cost (ns)"].get<std::int64_t>() > 0));
+}
+
+TEST_CASE("an export of a time that the recording does not hold says so") {
+  const test::TemporaryFolder folder;
+  const auto messages = [&](const char* time) {
+    std::ostringstream said;
+    std::streambuf* const errors = std::cerr.rdbuf(said.rdbuf());
+    const int code = cli::run({"export", trace("cause_lock"), "-t", "csv", "--filter-time", time, "-o", (folder.path() / "out.csv").string(), "-f"});
+    std::cerr.rdbuf(errors);
+    CHECK(code == cli::kSuccess);
+    return said.str();
+  };
+  CHECK_THAT(messages("100s/120s"), contains_text("so nothing of the chosen time is in it."));
+  CHECK_THAT(messages("0s/120s"), !contains_text("nothing of the chosen time"));
+}

@@ -185,7 +185,7 @@ TEST_CASE("matrix products in FP32 cost what tensor cores would save") {
   const RuleAnswer products = answer(*program.trace(), "fp32_products");
   REQUIRE(products.findings.size() == 1);
   CHECK(products.findings[0].cost == 4 * 400 * kMicrosecond * 7 / 8 * 128 / 132);  // a block for each multiprocessor except four
-  CHECK_THAT(products.findings[0].seen, contains_text("1 kernel of such products took 1.60 ms, 67 % of the time of all kernels"));
+  CHECK_THAT(products.findings[0].seen, contains_text("1 kernel of such products took 1.60 ms in 4 runs, 67 % of the time of all kernels"));
   CHECK_THAT(products.findings[0].advice, contains_text("TF32"));
   CHECK(table_named(products, "fp32_products").row_count() == 1);
   CHECK(answer(*program.trace(), "fp32_products:share=90").findings.empty());
@@ -199,7 +199,7 @@ TEST_CASE("products that run beside each other are saved once") {
   const RuleAnswer products = answer(*program.trace(), "fp32_products");
   REQUIRE(products.findings.size() == 1);
   CHECK(products.findings[0].cost == 4 * 400 * kMicrosecond * 7 / 8);
-  CHECK_THAT(products.findings[0].seen, contains_text("took 4.80 ms, 100 % of the time of all kernels"));
+  CHECK_THAT(products.findings[0].seen, contains_text("took 4.80 ms in 12 runs, 100 % of the time of all kernels"));
 }
 
 TEST_CASE("rules of launch shapes say so where a trace knows no shapes") {

@@ -464,3 +464,14 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   const stats::Table& groups = table_named(bubbles, "gpu_bubbles");
   CHECK(groups.text(groups.columns().back().text(0)) == "decode_image in train.py:31 (75 %)");
 }
+
+TEST_CASE("an empty time that the arguments of Nsight's rules choose is refused") {
+  Scenario program;
+  program.kernel("k", 0, 10, 20, 1'000);
+  const auto trace = program.trace();
+  for (const char* const rule : {"gpu_gaps:start=14s:end=1s", "gpu_time_util:start=1s:end=1s"}) {
+    const Result<RuleAnswer> answered = apply_rule(*trace, *parse_rule(rule));
+    REQUIRE_FALSE(answered);
+    CHECK(answered.error().kind == ErrorKind::kUsage);
+  }
+}
