@@ -196,6 +196,9 @@ TEST_CASE("calls that wait are recorded by name, with their time; errno and the 
   CHECK(calls(*trace, "pthread_mutex_lock", first).time >= 15 * kMillisecond);  // the one call that waited
   CHECK(calls(*trace, "waitpid", first).count == 2);
   CHECK(calls(*trace, "pthread_cond_clockwait", first).count == 1);
+  CHECK(calls(*trace, "popen", first).count == 2);
+  CHECK(calls(*trace, "pclose", first).count == 2);
+  CHECK(calls(*trace, "pclose", first).time >= 30 * kMillisecond);
 #if defined(__x86_64__)
   CHECK(calls(*trace, "futex", first).count == 1);
   CHECK(calls(*trace, "futex", first).time >= 4 * kMillisecond);

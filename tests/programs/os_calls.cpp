@@ -1,8 +1,8 @@
 // Calls into the C library with known numbers and least durations.
 //
 // 20 x usleep of 1 ms, 5 x poll of 2 ms, one pthread_cond_wait for 20 ms by another thread, one pthread_mutex_lock that waits 20 ms, one
-// pthread_cond_clockwait of 3 ms; a child by vfork and exec, and a forked child with 3 x usleep of 1 ms. Prints "errno 9" if a failed close left errno as it
-// should be.
+// pthread_cond_clockwait of 3 ms; 2 x popen and pclose, which waits 20 ms for a sleep; a child by vfork and exec, and a forked child with 3 x usleep of 1 ms.
+// Prints "errno 9" if a failed close left errno as it should be.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -94,6 +94,10 @@ int main() {
   std::printf("neighbours %d\n", load_neighbours());
   std::fflush(stdout);
   for (int i = 0; i < 5; ++i) poll(nullptr, 0, 2);
+  for (int i = 0; i < 2; ++i) {
+    FILE* const sleeper = popen("sleep 0.02", "r");
+    if (sleeper != nullptr) pclose(sleeper);
+  }
   const pid_t child = vfork();
   if (child == 0) {
     close(999);

@@ -104,6 +104,8 @@ using Address = const struct sockaddr*;
   X(int, posix_spawn, nullptr, (pid_t * a, const char* b, const void* c, const void* d, char* const* e, char* const* f), (a, b, c, d, e, f))  \
   X(int, posix_spawnp, nullptr, (pid_t * a, const char* b, const void* c, const void* d, char* const* e, char* const* f), (a, b, c, d, e, f)) \
   X(int, system, nullptr, (const char* a), (a))                                                                                               \
+  X(FILE*, popen, "GLIBC_2.2.5", (const char* a, const char* b), (a, b))                                                                      \
+  X(int, pclose, "GLIBC_2.2.5", (FILE * a), (a))                                                                                              \
   X(int, waitid, nullptr, (idtype_t a, id_t b, siginfo_t * c, int d), (a, b, c, d))                                                           \
   X(int, pause, nullptr, (), ())                                                                                                              \
   X(int, sigsuspend, nullptr, (const sigset_t* a), (a))                                                                                       \
