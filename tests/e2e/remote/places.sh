@@ -153,6 +153,24 @@ check "what was copied before is not used" '[ $? = 0 ] && whole again && ! grep 
 check "it was copied twice" '[ $? = 0 ] && ! grep -q Copying messages && [ "$(ls "$copies" | wc -l)" = 1 ]'
 check "it was not packed once" '[ "$(wc -l < "$folder/packed")" = 1 ]'
 rm "$folder/bin/gzip"
+# What lies there is not trusted because of its name.
+damage() {  # NAME COMMAND
+  kind=$1
+  (cd "$copies"/* && eval "$2")
+  "$own" profile --on docker:train $quiet -o "damaged-$kind" -- "$program" > output 2> messages
+  check "$kind: a damaged copy is used" '[ $? = 1 ] && grep -q -- --copy-recorder messages && [ ! -s "damaged-$kind.trace" ]'
+  "$own" profile --on docker:train --copy-recorder $quiet -o "damaged-$kind" -- "$program" > output 2> messages
+  check "$kind: a damaged copy is not made anew" '[ $? = 0 ] && whole "damaged-$kind" && grep -q "docker:train is not whole any more" messages'
+  check "$kind: something else is left there" '[ "$(ls -A "$copies" | wc -l)" = 1 ] && [ "$(ls -A "$copies"/*)" = "SHA256SUMS
+bin
+lib" ]'
+}
+damage missing 'rm lib/liblanescope-agent.so'
+damage cut 'truncate -s -1 lib/liblanescope-agent.so'
+damage changed 'printf x | dd of=lib/liblanescope-agent.so bs=1 seek=5000 conv=notrunc status=none'
+damage unlisted 'sed -i /agent/d SHA256SUMS; rm lib/liblanescope-agent.so'
+damage unrunnable 'chmod -x bin/lanescope'
+damage replaced 'cd ..; at=$(ls); rm -r "$at"; : > "$at"'
 
 # A copy that was changed on its way, or does not run there, is not kept.
 cat > "$folder/bin/cuts" << 'END'

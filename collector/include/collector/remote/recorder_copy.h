@@ -24,9 +24,10 @@ struct RecorderToCopy {
   std::string version;
 };
 
-// Returns the path of the copy's program on the target; empty if there is no copy. The target compares the SHA-256 of what arrives, and the copied program
-// must run there before the copy gets its name. Requires a shell on the target, and tar, gzip and sha256sum on both machines. Reads the whole recorder (some
-// 60 MB); it is packed only if it is copied. `tell` receives progress, as in WorkSettings. Fails with one sentence, also when `wish` asks to leave.
+// Returns the path of the copy's program on the target; empty if there is no whole copy. The target compares the SHA-256 of what arrives and of each file of
+// it, and the copied program must run there before the copy gets its name. Each file of an earlier copy is compared, too; a copy that was changed is replaced.
+// Requires a shell on the target, and tar, gzip and sha256sum on both machines. Reads the whole recorder (some 60 MB) on both; it is packed only if it is
+// copied. `tell` receives progress, as in WorkSettings. Fails with one sentence, also when `wish` asks to leave.
 Result<std::string> recorder_copied_to(const Target& target, Terminal terminal, const RecorderToCopy& recorder, Copying copying,
                                        const std::function<void(const std::string& sentence)>& tell, const std::function<Wish()>& wish);
 
