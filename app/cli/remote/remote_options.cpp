@@ -7,7 +7,7 @@ namespace lanescope::cli {
 namespace {
 
 constexpr const char* kGroup = "Another machine";
-constexpr std::array<std::string_view, 4> kRemote{"on", "remote-lanescope", "remote-folder", "copy-recorder"};
+constexpr std::array<std::string_view, 5> kRemote{"on", "remote-lanescope", "remote-folder", "copy-recorder", "one-of-several"};
 
 std::string name_of(const CLI::Option& option) { return option.get_lnames().empty() ? "-" + option.get_snames().front() : "--" + option.get_lnames().front(); }
 
@@ -47,6 +47,7 @@ void describe_remote(CLI::App& app, RemoteOptions& options, StartsProgram starts
         ->default_str("where commands begin there")
         ->needs(on)
         ->group(kGroup);
+  if (starts == StartsProgram::kYes) app.add_flag("--one-of-several", options.is_one_of_several)->needs(on)->group("");  // no user types it
 }
 
 Arguments options_for_there(const CLI::App& app, std::span<const std::string_view> kept_here) {

@@ -18,6 +18,7 @@ struct RemoteOptions {
   std::string lanescope = "lanescope";  // there
   std::string folder;                   // there, in which a program runs
   bool copies_recorder = false;         // to there, where there is not this one
+  bool is_one_of_several = false;       // a lanescope that records on several machines has started this one, and may answer questions (machine_process.h)
 };
 
 enum class StartsProgram { kYes, kNo };

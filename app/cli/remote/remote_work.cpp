@@ -1,8 +1,5 @@
 #include "remote/remote_work.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
@@ -18,6 +15,7 @@
 #include "collector/remote/signals.h"
 #include "collector/session/planned_file.h"
 #include "model/file/trace_file.h"
+#include "remote/question.h"
 #include "remote/text_from_there.h"
 #include "session/ending.h"
 #include "session/recording_watch.h"
@@ -113,21 +111,6 @@ remote::RecorderToCopy this_recorder() {
   return {fs::read_symlink("/proc/self/exe", failed).parent_path(), LANESCOPE_VERSION};
 }
 
-// Nothing is copied unasked.
-bool is_copy_wished(const remote::Target& target, WishBySignals& wish) {
-  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return false;
-  std::cerr << "lanescope: Copy lanescope " LANESCOPE_VERSION " to " << target.text << ", into ~/.cache/lanescope/recorders there? [y/N] " << std::flush;
-  constexpr int kMilliseconds = 100;  // a signal is seen between two looks
-  pollfd input{STDIN_FILENO, POLLIN, 0};
-  while (poll(&input, 1, kMilliseconds) <= 0) {
-    if (wish.next() == remote::Wish::kGoOn) continue;
-    std::cerr << '\n';
-    return false;
-  }
-  std::string answer;
-  return std::getline(std::cin, answer) && (answer == "y" || answer == "yes");
-}
-
 enum class Originals { kKept, kRemoved };
 
 void tell_files(const remote::WorkOutcome& outcome, Originals originals) {
@@ -158,8 +141,9 @@ int exit_code(const remote::WorkOutcome& outcome, bool is_recording) {
 }
 
 int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy) {
-  const Result<remote::Target> target = remote::parse_target(remote.target);
+  Result<remote::Target> target = remote::parse_target(remote.target);
   if (!target) return fail(target.error());
+  if (remote.is_one_of_several) remote::forbid_questions(*target);
   const bool is_command = std::holds_alternative<remote::ForeignCommand>(task);
   const bool is_recording = !is_command && !std::holds_alternative<remote::ForeignFile>(task);
   if (!is_command)
@@ -187,7 +171,12 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
     if (!program) return fail(program.error());
     there.program = std::move(*program);
   }
-  remote::WorkOutcome outcome = remote::work_by(there, this_recorder(), settings, [&] { return !remote.copies_recorder && is_copy_wished(*target, wish); });
+  const auto goes_on = [&wish] { return wish.next() == remote::Wish::kGoOn; };
+  const auto may_copy = [&] {
+    if (remote.copies_recorder) return false;
+    return remote.is_one_of_several ? is_copy_wished_by_starter(goes_on) : is_copy_wished(target->text, goes_on);
+  };
+  remote::WorkOutcome outcome = remote::work_by(there, this_recorder(), settings, may_copy);
   if (outcome.missing != remote::Missing::kNothing && !remote.copies_recorder)
     outcome.failure->text += " Name one that is there with --remote-lanescope PATH, or add --copy-recorder, which copies this one.";
   text.finish();

@@ -111,8 +111,9 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// The target without its kind, of letters that a file's name may have everywhere.
-std::string name_for_file(std::string_view target) {
+}  // namespace
+
+std::string name_of_machine(std::string_view target) {
   constexpr std::size_t kLongest = 60;
   std::string name(target.substr(target.find(':') + 1));
   for (char& letter : name) {
@@ -125,7 +126,9 @@ std::string name_for_file(std::string_view target) {
   return name.substr(begin);
 }
 
-}  // namespace
+void forbid_questions(Target& target) {
+  if (target.text.starts_with("ssh:")) target.prefix.insert(target.prefix.begin() + 1, {"-o", "BatchMode=yes"});
+}
 
 Result<std::vector<std::string>> outputs_of_machines(std::string_view output, const std::vector<std::string>& targets) {
   constexpr std::string_view kExtension = ".trace";
@@ -133,7 +136,7 @@ Result<std::vector<std::string>> outputs_of_machines(std::string_view output, co
   const std::size_t end = pattern.ends_with(kExtension) ? pattern.size() - kExtension.size() : pattern.size();
   std::vector<std::string> outputs;
   for (const std::string& target : targets) {
-    const std::string name = pattern.substr(0, end) + '-' + name_for_file(target) + pattern.substr(end);
+    const std::string name = pattern.substr(0, end) + '-' + name_of_machine(target) + pattern.substr(end);
     const auto same = std::find(outputs.begin(), outputs.end(), name);
     if (same != outputs.end()) {
       const std::string& other = targets[static_cast<std::size_t>(same - outputs.begin())];

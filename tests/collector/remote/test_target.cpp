@@ -61,6 +61,19 @@ TEST_CASE("targets become the commands that lead to them") {
   CHECK(Words(ssh.end() - 4, ssh.end()) == Words{"--", "me@gpu7", "'a b'", "serve"});
 }
 
+TEST_CASE("ssh can be kept from asking, other commands are left as they are") {
+  using Words = std::vector<std::string>;
+  auto ssh = parse_target("ssh:gpu7");
+  REQUIRE(ssh);
+  forbid_questions(*ssh);
+  CHECK(Words(ssh->prefix.begin(), ssh->prefix.begin() + 3) == Words{"ssh", "-o", "BatchMode=yes"});
+  CHECK(ssh->prefix.back() == "gpu7");
+  auto docker = parse_target("docker:train");
+  REQUIRE(docker);
+  forbid_questions(*docker);
+  CHECK(docker->prefix == Words{"docker", "exec", "-i", "train"});
+}
+
 // Real shells are asked what they make of a command. This ssh treats words as a real one does: joined with spaces, they are the text of a command for a shell,
 // whose home is different on each machine.
 TEST_CASE("words that go through shells arrive as they were") {

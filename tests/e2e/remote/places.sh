@@ -100,7 +100,9 @@ both="--on docker:train --on slurm:123/node4 --remote-lanescope $lanescope"
 code=$?
 check "both: it ended with $code" '[ $code = 0 ]'
 check "both: the traces are not whole" 'whole both-train && whole both-123_node4'
-check "both: the programs printed something else" '[ "$(sort output)" = "$({ "$program"; "$program"; } | sort)" ]'
+named() { sed "s/^/train     | /; t" <<< "$1"; sed "s/^/123_node4 | /" <<< "$1"; }
+check "both: the programs printed something else" '[ "$(sort output)" = "$(named "$("$program")" | sort)" ]'
+check "both: messages do not say which machine they are of" 'grep -q "^train     | Copied, and removed there:" messages && grep -q "^123_node4 | .*both-123_node4.trace" messages'
 check "both: it is not said how to open them" 'grep -q "lanescope-ui --together .*/both-train.trace .*/both-123_node4.trace" messages'
 (cd "$folder/here" && mkdir numbered && cd numbered && touch report1-train.trace && "$lanescope" profile $both $quiet -- "$program" > /dev/null 2> ../messages)
 check "both: without a name, each file has a number of its own" 'whole numbered/report2-train && whole numbered/report1-123_node4 && grep -q "lanescope-ui --together .*report2-train.trace .*report1-123_node4.trace" messages'
@@ -120,6 +122,31 @@ kill -TERM $recorder
 wait $recorder
 code=$?
 check "both: a signal does not end both, $code" '[ $code = 143 ] && whole stopped-train && whole stopped-123_node4'
+# Each line is whole, however its pieces come, and the last one has no end.
+"$lanescope" profile $both -t none -s none --cpuctxsw none -o lines -- sh -c 'for i in $(seq 300); do printf "a $i"; printf " b\n"; done; printf end' > output 2> messages
+lines_of() { sed -n "s/^$1 *| //p" output; }
+check "both: lines are cut, or in another order" '[ "$(lines_of train)" = "$(seq 300 | sed "s/.*/a & b/"; echo end)" ] && [ "$(lines_of 123_node4)" = "$(lines_of train)" ] && [ "$(wc -l < output)" = 602 ]'
+# A reader that leaves ends the programs, as it does alone.
+timeout 60 "$lanescope" profile $both -t none -s none --cpuctxsw none -o left -- yes 2> messages | head -n 1 > output
+check "both: programs do not end where nobody reads them" '[ "${PIPESTATUS[0]}" = 141 ] && whole left-train && whole left-123_node4'
+# A lanescope that is killed leaves no process here, and ends nothing there.
+"$lanescope" profile $both -t none -s none --cpuctxsw none -o killed -- sleep 1000 > output 2> messages & recorder=$!
+until [ -e killed-train.trace ] && [ -e killed-123_node4.trace ] || ! kill -0 $recorder 2> /dev/null; do sleep 0.1; done
+processes=$(cat /proc/$recorder/task/*/children)
+kill -KILL $recorder
+wait $recorder 2> /dev/null
+for process in $processes; do timeout 60 tail --pid="$process" -f /dev/null || check "both: a process stays where the one that started it was killed" false; done
+for target in docker:train slurm:123/node4; do
+  "$lanescope" fetch --list --on $target --remote-lanescope "$lanescope" > output 2> messages
+  check "both: a recording ended where the one that began it was killed" '[ "$(grep -c runs output)" = 2 ]'
+done
+for session in $("$lanescope" sessions --on docker:train --remote-lanescope "$lanescope" | grep -o "profile-[0-9]*"); do
+  "$lanescope" shutdown --session "$session" --on docker:train --remote-lanescope "$lanescope" > /dev/null 2>&1
+done
+for recording in $("$lanescope" fetch --list --on docker:train --remote-lanescope "$lanescope" | grep -o "2[0-9]*-[0-9]*-[0-9a-f]*"); do
+  "$lanescope" fetch --recording "$recording" --on docker:train --remote-lanescope "$lanescope" -o "fetched-$recording" > /dev/null 2> messages
+  check "both: what runs on can't be fetched" 'whole "fetched-$recording"'
+done
 for command in attach doctor; do
   "$lanescope" $command $both > output 2> messages
   check "$command takes several machines" '[ $? = 2 ] && grep -q -- "--on is given more than once" messages'
@@ -142,6 +169,14 @@ if command -v script > /dev/null; then
   echo n | script -qec "'$own' profile --on docker:train $quiet -o none -- '$program'" /dev/null > messages 2>&1
   check "it was not asked whether to copy" 'grep -q "Copy lanescope .* to docker:train, into ~/.cache/lanescope/recorders there? .y/N." messages'
   check "a recorder was copied against the answer" '[ ! -e "$copies" ]'
+  # Of several machines, each asks, one after the other. Whoever answers stays until the end: script loses what it is given just before its input ends.
+  await_count() { for _ in $(seq 600); do [ "$(grep -o "$2" messages | wc -l)" -ge "$1" ] && return; sleep 0.1; done; }
+  : > messages
+  { await_count 1 "y/N."; echo n; await_count 2 "y/N."; echo y; await_count 1 "Copied, and removed there"; sleep 1; } |
+    script -qec "'$own' profile --on docker:train --on slurm:123/node4 $quiet -o asked -- '$program'" /dev/null >> messages 2>&1
+  check "both: not each asks whether to copy" '[ "$(grep -o "Copy lanescope [^?]*? .y/N." messages | sort -u | wc -l)" = 2 ]'
+  check "both: not one alone was answered by yes" '[ "$(ls asked-*.trace | wc -l)" = 1 ] && { whole asked-train || whole asked-123_node4; }'
+  rm -r "$copies" "$folder/packed"
 fi
 "$own" profile --on docker:train --copy-recorder $quiet -o copied -- "$program" > output 2> messages
 check "nothing was recorded by a copy" '[ $? = 0 ] && whole copied && cmp -s output <("$program")'
@@ -167,9 +202,7 @@ lib" ]'
 }
 damage missing 'rm lib/liblanescope-agent.so'
 damage cut 'truncate -s -1 lib/liblanescope-agent.so'
-damage changed 'printf x | dd of=lib/liblanescope-agent.so bs=1 seek=5000 conv=notrunc status=none'
 damage unlisted 'sed -i /agent/d SHA256SUMS; rm lib/liblanescope-agent.so'
-damage unrunnable 'chmod -x bin/lanescope'
 damage replaced 'cd ..; at=$(ls); rm -r "$at"; : > "$at"'
 
 # A copy that was changed on its way, or does not run there, is not kept.

@@ -33,7 +33,13 @@ Result<Target> parse_target(std::string_view text);
 // The command that runs these words there.
 [[nodiscard]] std::vector<std::string> command_on(const Target& target, std::vector<std::string> words);
 
-// The output files of several machines: the requested name, as for lanescope profile, followed by the target's name of the machine. Fails, of kind kUsage, if
+// The target without its kind, of letters that a file's name may have everywhere: "gpu7" of ssh:gpu7.
+[[nodiscard]] std::string name_of_machine(std::string_view target);
+
+// Lets ssh fail where it would ask at the terminal for a password, or whether a host's key is right.
+void forbid_questions(Target& target);
+
+// The output files of several machines: the requested name, as for lanescope profile, followed by name_of_machine(). Fails, of kind kUsage, if
 // two would be the same.
 Result<std::vector<std::string>> outputs_of_machines(std::string_view output, const std::vector<std::string>& targets);
 
