@@ -3,10 +3,12 @@
 #include <iostream>
 #include <numeric>
 
+#include "checks.h"
 #include "command.h"
 #include "help.h"
 #include "options/foreign_options.h"
 #include "options/launch_options.h"
+#include "remote/remote_work.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -242,9 +244,15 @@ Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view o
 
 std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of_launch) {
   try {
-    if (const Result<void> read = read_options(app, std::move(arguments), of_launch); !read) return fail(read.error());
+    if (const Result<void> read = read_options(app, arguments, of_launch); !read) return fail(read.error());
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
+    return kSuccess;
+  } catch (const ValuesAsked& asked) {
+    if (const std::optional<int> code = ask_values_there(app, as_taken(app, arguments))) return code;
+    const Result<std::string> text = asked.text();
+    if (!text) return fail(text.error());
+    std::cout << *text;
     return kSuccess;
   } catch (const CLI::Success&) {  // an option that answers by itself, such as --help
     return kSuccess;

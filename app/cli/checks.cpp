@@ -66,10 +66,17 @@ CLI::Validator one_of(std::vector<std::string> words, WordAdvice advice) {
   return CLI::Validator(check, "");
 }
 
-void print_values(const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) std::cout << line << '\n';
-  throw CLI::Success();
+std::string lines_text(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
 }
+
+void print_values(const std::vector<std::string>& lines) {
+  print_values_of_machine([text = lines_text(lines)] { return text; });
+}
+
+void print_values_of_machine(ValuesAsked::Text text) { throw ValuesAsked(std::move(text)); }
 
 CLI::Validator help_lists(std::vector<std::string> lines) {
   const auto check = [lines = std::move(lines)](const std::string& text) {

@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/file/result.h"
@@ -16,9 +18,23 @@ namespace lanescope::cli {
 using WordAdvice = std::optional<std::string> (*)(std::string_view word);
 [[nodiscard]] CLI::Validator one_of(std::vector<std::string> words, WordAdvice advice = nullptr);
 
-// As in nsys, the value `help` of an option prints which values it takes, and the command is over: CLI::Success is thrown. one_of() does so by itself.
+// As in nsys, the value `help` of an option prints which values it takes, and the command is over: this is thrown. one_of() does so by itself. What is printed
+// may depend on the machine, so it is made only if it is this one that is asked (parse()).
 inline constexpr std::string_view kHelpValue = "help";
+class ValuesAsked : public CLI::Success {
+ public:
+  using Text = std::function<Result<std::string>()>;
+  explicit ValuesAsked(Text text) : text_(std::move(text)) {}
+  // The lines, each with its end.
+  [[nodiscard]] Result<std::string> text() const { return text_(); }
+
+ private:
+  Text text_;
+};
 [[noreturn]] void print_values(const std::vector<std::string>& lines);
+[[noreturn]] void print_values_of_machine(ValuesAsked::Text text);
+// Each line with its end.
+[[nodiscard]] std::string lines_text(const std::vector<std::string>& lines);
 // For values that something else checks.
 [[nodiscard]] CLI::Validator help_lists(std::vector<std::string> lines);
 

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
-#include <iostream>
+#include <sstream>
 
 #include "checks.h"
 #include "collector/cpu/counted_events.h"
@@ -19,10 +19,7 @@ namespace {
 
 // Prints the answer of the sampler of GPU metrics, and ends the command.
 [[noreturn]] void print_gpu_metrics(const std::string& question) {
-  const Result<std::string> answer = session::ask_gpu_metrics({question});
-  if (!answer) throw CLI::ValidationError(answer.error().text);
-  std::cout << *answer;
-  throw CLI::Success();
+  print_values_of_machine([question] { return session::ask_gpu_metrics({question}); });
 }
 
 // "10000", "10k", "0.1M".
@@ -36,8 +33,8 @@ std::optional<std::uint64_t> frequency(const std::string& text) {
   return static_cast<std::uint64_t>(value);
 }
 
-// Prints what would be sampled, and ends the command. `lacking`: what to say if that is nothing.
-[[noreturn]] void print_devices(const machine_metrics::Settings& settings, const char* lacking, std::vector<std::string> values) {
+// What would be sampled on this machine. `lacking`: what to say if that is nothing.
+std::string devices_text(const machine_metrics::Settings& settings, const char* lacking, std::vector<std::string> values) {
   const std::vector<machine_metrics::SampledDevice> devices = machine_metrics::sampled_devices(settings);
   values.emplace_back();
   values.emplace_back(devices.empty() ? lacking : "On this machine:");
@@ -46,12 +43,14 @@ std::optional<std::uint64_t> frequency(const std::string& text) {
     for (const std::string& counter : device.counters) counters += (counters.empty() ? ": " : ", ") + counter;
     values.push_back("  " + device.kind + ' ' + device.name + counters);
   }
-  print_values(values);
+  return lines_text(values);
 }
 
 // Empty where the word is fine. nsys's older and newer words for the same, and for reading by other ways, also several of them.
 std::string nic_metrics_word(std::string& word) {
-  if (word == kHelpValue) print_devices({.networks = true}, "There is no network device here whose traffic could be sampled.", {"none", "lf"});
+  if (word == kHelpValue) {
+    print_values_of_machine([] { return devices_text({.networks = true}, "There is no network device here whose traffic could be sampled.", {"none", "lf"}); });
+  }
   const std::string given = in_small_letters(word);
   constexpr std::array kWords{"true", "efa", "lf", "hf", "hf-via-dts"};
   const bool is_off = given == "false" || given == "none";
@@ -65,7 +64,9 @@ std::string nic_metrics_word(std::string& word) {
 
 // nsys has a list of its own options there: --storage-metrics=--storage-devices=all,--nfs-volumes=all; guides also leave the dashes out.
 std::string storage_metrics_word(std::string& word, UnrecordedOptions& unrecorded) {
-  if (word == kHelpValue) print_devices({.storage = true}, "There is no disk here whose traffic could be sampled.", {"false", "true"});
+  if (word == kHelpValue) {
+    print_values_of_machine([] { return devices_text({.storage = true}, "There is no disk here whose traffic could be sampled.", {"false", "true"}); });
+  }
   constexpr std::array kParts{"storage-devices", "interval", "nfs-volumes", "lustre-volumes", "gds-metrics"};
   if (std::any_of(kParts.begin(), kParts.end(), [&word](const char* part) { return word.starts_with(part); })) word.insert(0, "--");
   for (const char* part : {"nfs-volumes", "lustre-volumes", "gds-metrics"}) {
@@ -79,24 +80,24 @@ std::string storage_metrics_word(std::string& word, UnrecordedOptions& unrecorde
   return {};
 }
 
-[[noreturn]] void print_tracepoints() {
+std::string tracepoints_text() {
   const Result<std::vector<std::string>> names = cpu::tracepoint_names();
-  if (!names) print_values({"none", "", names.error().text});
+  if (!names) return lines_text({"none", "", names.error().text});
   std::vector<std::string> lines{"none"};
   lines.insert(lines.end(), names->begin(), names->end());
-  print_values(lines);
+  return lines_text(lines);
 }
 
-[[noreturn]] void print_system_calls() {
+std::string system_calls_text() {
   std::vector<std::string> lines{"process-tree", "system-wide", "none", "", "What is recorded:"};
   for (const std::string& name : cpu::system_call_names()) lines.push_back("  " + name);
-  print_values(lines);
+  return lines_text(lines);
 }
 
 // Returns an empty text if the word is GROUP/EVENT, as in tracefs, or GROUP:EVENT, as in perf, which is changed to the former.
 std::string tracepoint_word(std::string& word) {
   if (word == "none") return {};
-  if (word == kHelpValue) print_tracepoints();
+  if (word == kHelpValue) print_values_of_machine(tracepoints_text);
   const std::size_t middle = word.find_first_of("/:");
   const auto is_name = [](std::string_view name) {
     const auto is_letter = [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == '-'; };
@@ -108,18 +109,19 @@ std::string tracepoint_word(std::string& word) {
   return {};
 }
 
-[[noreturn]] void print_counted_events() {
+std::string counted_events_text() {
+  std::ostringstream text;
   for (const cpu::CountedEvent& event : cpu::counted_events()) {
-    std::cout << event.name << std::string(26 - std::min<std::size_t>(event.name.size(), 25), ' ')
-              << (cpu::can_be_counted(event) ? event.description : "(not counted on this machine, or not for this user)") << '\n';
+    text << event.name << std::string(26 - std::min<std::size_t>(event.name.size(), 25), ' ')
+         << (cpu::can_be_counted(event) ? event.description : "(not counted on this machine, or not for this user)") << '\n';
   }
-  std::cout << "rHEX                      An event by its number in the processor's manual.\n";
-  throw CLI::Success();
+  text << "rHEX                      An event by its number in the processor's manual.\n";
+  return text.str();
 }
 
 // nsys numbers events in a list of its own, which differs between machines. Of these numbers only its default is known.
 std::string counted_event_word(std::string& word, UnrecordedOptions& unrecorded) {
-  if (word == kHelpValue) print_counted_events();
+  if (word == kHelpValue) print_values_of_machine(counted_events_text);
   if (word == "2") word = "instructions";
   if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
     unrecorded.items.push_back({"--cpu-core-events=" + word, "Events have names here. See: --cpu-core-events=help"});
@@ -264,7 +266,7 @@ void describe_threads(CLI::App& app, CaptureOptions& options) {
          "--syscall", [&options](const std::string& scope) { options.system_calls = scope != "none"; }, "")
       ->check(CLI::Validator(
           [](std::string& scope) {
-            if (scope == kHelpValue) print_system_calls();
+            if (scope == kHelpValue) print_values_of_machine(system_calls_text);
             return one_of({"process-tree", "system-wide", "none"})(scope);
           },
           "", "syscall"))

@@ -68,4 +68,21 @@ Arguments options_for_there(const CLI::App& app, std::span<const std::string_vie
   return arguments;
 }
 
+std::optional<SplitOptions> split_remote(const CLI::App& app, const Arguments& options) {
+  if (app.get_option_no_throw("--on") == nullptr) return std::nullopt;
+  CLI::App own;
+  SplitOptions split;
+  describe_remote(own, split.remote, StartsProgram::kYes);
+  own.set_help_flag();
+  own.allow_extras();
+  try {
+    own.parse(Arguments(options.rbegin(), options.rend()));  // CLI11 takes them in this order
+  } catch (const CLI::ParseError&) {
+    return std::nullopt;
+  }
+  if (split.remote.target.empty()) return std::nullopt;
+  split.others = own.remaining();
+  return split;
+}
+
 }  // namespace lanescope::cli

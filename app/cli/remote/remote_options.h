@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,5 +30,13 @@ void describe_remote(CLI::App& app, RemoteOptions& options, StartsProgram starts
 // The options that were given to a command, in a form that another lanescope takes. Options that concern this machine are left out: the remote ones and those
 // in `kept_here`. Requires: `app` was parsed.
 [[nodiscard]] Arguments options_for_there(const CLI::App& app, std::span<const std::string_view> kept_here = {});
+
+// The remote options among those of a command that has them, and the others, in order. `options`: as parse() hands them to CLI11. Returns nothing if none of
+// them names another machine.
+struct SplitOptions {
+  RemoteOptions remote;
+  Arguments others;
+};
+[[nodiscard]] std::optional<SplitOptions> split_remote(const CLI::App& app, const Arguments& options);
 
 }  // namespace lanescope::cli

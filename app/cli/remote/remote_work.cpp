@@ -223,4 +223,20 @@ int run_there(const RemoteOptions& remote, const std::string& command, const CLI
   return work(remote, remote::ForeignCommand{std::move(arguments)}, {});
 }
 
+std::optional<int> ask_values_there(const CLI::App& app, const Arguments& options) {
+  std::optional<SplitOptions> split = split_remote(app, options);
+  if (!split) return std::nullopt;
+  const std::string name = app.get_name();
+  Arguments arguments{name.substr(name.rfind(' ') + 1)};
+  arguments.insert(arguments.end(), split->others.begin(), split->others.end());
+  int code = kSuccess;
+  for (const std::string& target : split->remote.targets) {
+    split->remote.target = target;
+    if (split->remote.targets.size() > 1) std::cout << target << ":" << std::endl;
+    const int answered = work(split->remote, remote::ForeignCommand{arguments}, {});
+    if (code == kSuccess) code = answered;
+  }
+  return code;
+}
+
 }  // namespace lanescope::cli

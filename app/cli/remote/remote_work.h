@@ -1,6 +1,7 @@
 // What a command does if --on names another machine.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "command.h"
@@ -34,5 +35,9 @@ int fetch_file(const RemoteOptions& remote, const std::string& path, const CopyO
 
 // Runs a command there that answers at once, with the options that were given to it here. Returns its exit code. Requires: `app` was parsed.
 int run_there(const RemoteOptions& remote, const std::string& command, const CLI::App& app);
+
+// Asks the machine that these options of a command name, or each of several, which values an option takes: --on ssh:gpu7 --nic-metrics=help. Returns its exit
+// code; nothing if they name no machine. `options`: as for split_remote().
+std::optional<int> ask_values_there(const CLI::App& app, const Arguments& options);
 
 }  // namespace lanescope::cli

@@ -19,14 +19,22 @@ namespace {
 
 using channel::FileDescriptor;
 
-// Commands that answer at once, and concern the machine on which they run. attach and fetch are allowed for --list.
+// Commands that answer at once, and concern the machine on which they run. attach and fetch are allowed for --list. Commands that record are allowed for an
+// option's value `help`, which prints what the option takes there.
 constexpr std::array<std::string_view, 9> kAllowed{"sessions", "status", "doctor", "start", "stop", "cancel", "shutdown", "attach", "fetch"};
+
+constexpr std::array<std::string_view, 3> kAllowedForHelp{"profile", "launch", "attach"};
+
+bool asks_for_values(std::string_view argument) { return argument == "help" || argument.ends_with("=help") || argument.ends_with(",help"); }
 
 bool is_allowed(const proto::RemoteRequest::Run& request) {
   if (request.arguments().empty()) return false;
   const std::string& command = request.arguments(0);
   const auto& arguments = request.arguments();
   const bool lists = std::find(arguments.begin(), arguments.end(), "--list=true") != arguments.end();
+  if (std::find(kAllowedForHelp.begin(), kAllowedForHelp.end(), command) != kAllowedForHelp.end() &&
+      std::any_of(arguments.begin(), arguments.end(), asks_for_values))
+    return true;
   return std::find(kAllowed.begin(), kAllowed.end(), command) != kAllowed.end() && (lists || (command != "attach" && command != "fetch"));
 }
 

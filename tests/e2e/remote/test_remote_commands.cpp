@@ -395,6 +395,31 @@ TEST_CASE("a process there is attached to from here") {
   CHECK_THAT(doctor.output, contains_text("\"part\": \"driver\""));
 }
 
+TEST_CASE("what an option takes is what the machine has of which it is asked") {
+  const TwoMachines machines;
+  const fs::path root = machines.here() / "root";
+  fs::create_directories(root / "proc/net");
+  fs::create_directories(root / "sys/block/sdq");
+  std::ofstream(root / "proc/net/dev") << "head\nhead\n  eth7: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
+  std::ofstream(root / "proc/diskstats") << "8 0 sdq 1 2 3 4 5 6 7 8 9 10 11\n";
+  std::ofstream(root / "sys/block/sdq/size") << "8\n";
+  const std::string target = "command:env LANESCOPE_MACHINE_ROOT=" + root.string();
+  const auto ask = [&](const std::vector<std::string>& arguments) {
+    return run_lanescope(machines.here(), TwoMachines::on(arguments, target), machines.environment());
+  };
+  for (const char* command : {"profile", "launch", "attach", "start"}) {
+    INFO(command);
+    const Ran networks = ask({command, "--nic-metrics=help"});
+    CHECK(networks.code == 0);
+    CHECK_THAT(networks.output, contains_text("Network eth7: received"));
+    CHECK_THAT(ask({command, "-o", "run", "-f", "true", "--storage-metrics=help"}).output, contains_text("Disks sdq: read"));
+  }
+  const Ran both = ask({"profile", "--on", target + " LANESCOPE_X=1", "--nic-metrics", "help", "app"});
+  const std::size_t first = both.output.find("eth7");
+  CHECK(both.output.starts_with(target + ":\n"));
+  CHECK(both.output.find("eth7", first + 1) != std::string::npos);
+}
+
 TEST_CASE("text from there can't speak to a terminal here") {
   if (std::system("command -v script >/dev/null") != 0) {
     WARN("script is not here, which gives a command a terminal: not tested");
