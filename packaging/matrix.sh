@@ -3,7 +3,8 @@
 # records a program with NVTX ranges there, prints what was recorded, and removes them again; it prints one line per package and system. The viewer and the C
 # interface, if FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04. The viewer draws a recorded trace, and its window opens on an X
 # server (if Xvfb and xdotool are installed). A program in C, built there by find_package(Lanescope) and by pkg-config, reads it. The viewer's archive does the
-# same in roots with glibc 2.36 and newer, in which nothing else is installed; if one of two archives side by side is removed, the other one stays whole. The
+# same in roots with glibc 2.36 and newer, in which nothing else is installed; if one of two archives side by side is removed, the other one stays whole; FOLDER
+# may have the archive of an older version, too, which is then the second. The
 # .rpm, if rpm is installed, is put into these roots by rpm --root, and by dnf --installroot if dnf and createrepo_c are installed. The root of an RPM
 # distribution can't be made from Debian's archive.
 #
@@ -164,8 +165,8 @@ try_viewer() {  # SYSTEM
 }
 
 # The viewer's archive, in a root without Qt, X or fonts.
-try_archive() {  # SYSTEM FILE
-  local system=$1 file=$2 begin seconds result="drew a trace, recorded" removed=removed
+try_archive() {  # SYSTEM FILE OLDER
+  local system=$1 file=$2 older=$3 begin seconds result="drew a trace, recorded" removed=removed
   begin=$(date +%s.%N)
   files >"$work/before"
   inside mkdir -p /opt
@@ -182,32 +183,44 @@ try_archive() {  # SYSTEM FILE
     result="opened no window"
     tail -5 "$work/log" | sed 's/^/    /' >&2
   fi
-  # A second archive beside it, which must still work after the first is removed.
-  inside cp -a "$place" "$place-other"
+  # A second archive beside it, of another version if there is one, must still work after the first is removed.
+  local beside=$place-other
+  if [ -n "$older" ]; then
+    tar xJf "$older" -C "$work/root/opt"
+    beside=/opt/$(basename "$older" .tar.xz)
+    result="$result, beside $(basename "$older" -linux-x86_64.tar.xz)"
+  else
+    inside cp -a "$place" "$beside"
+  fi
   inside rm -rf "$place"
-  if ! inside sh -c "cd /tmp && rm x.png && $place-other/lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG" >"$work/log" 2>&1; then result="did not draw beside another"; fi
-  inside rm -rf "$place-other"
+  if ! inside sh -c "cd /tmp && rm x.png && $beside/lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG" >"$work/log" 2>&1; then result="did not draw beside another"; fi
+  inside rm -rf "$beside"
   files >"$work/after"
   seconds=$(echo "$(date +%s.%N) - $begin" | bc)
   cmp -s "$work/before" "$work/after" || removed="left $(comm -13 "$work/before" "$work/after" | head -3 | tr '\n' ' ')"
   printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "$(basename "$file")" "$(du -b "$file" | cut -f1)" "$result" "$removed" "$seconds"
 }
 
+# found PATTERN: packages of these names, the newest version last. newest PATTERN: that one alone, or nothing.
+found() { find "$packages" -maxdepth 1 -name "$1" | sort -V; }
+newest() { found "$1" | tail -1; }
+
 echo '| system | package | bytes | what it did | afterwards | time |'
 echo '|---|---|---|---|---|---|'
 for system in "${systems[@]}"; do
   base "$system" || { echo "| $system | | | its root could not be made | | |"; continue; }
-  tarball=$(find "$packages" -name 'lanescope-recorder-[0-9]*-linux-x86_64.tar.gz') wheel=$(find "$packages" -name 'lanescope-[0-9]*_x86_64.whl')
+  tarball=$(newest 'lanescope-recorder-[0-9]*-linux-x86_64.tar.gz') wheel=$(newest 'lanescope-[0-9]*_x86_64.whl')
   [ -z "$tarball" ] || try "$system" tar.gz "$tarball"
-  deb=$(find "$packages" -name 'lanescope-recorder_*_amd64.deb')
+  deb=$(newest 'lanescope-recorder_*_amd64.deb')
   [ -z "$deb" ] || try "$system" deb "$deb"
-  rpm=$(find "$packages" -name 'lanescope-recorder-*.x86_64.rpm')
+  rpm=$(newest 'lanescope-recorder-*.x86_64.rpm')
   if [ -n "$rpm" ] && command -v rpmbuild >/dev/null; then
     try "$system" rpm "$rpm"
     if command -v dnf >/dev/null && command -v createrepo_c >/dev/null; then try "$system" dnf "$rpm"; fi
   fi
-  viewer=$(find "$packages" -name 'lanescope-[0-9]*-linux-x86_64.tar.xz')
-  if [ -n "$viewer" ] && [[ $system = debian-1[23] || $system = ubuntu-24.04 ]]; then try_archive "$system" "$viewer"; fi
+  viewer=$(newest 'lanescope-[0-9]*-linux-x86_64.tar.xz')
+  older=$(found 'lanescope-[0-9]*-linux-x86_64.tar.xz' | grep -vxF "$viewer" | tail -1 || true)
+  if [ -n "$viewer" ] && [[ $system = debian-1[23] || $system = ubuntu-24.04 ]]; then try_archive "$system" "$viewer" "$older"; fi
   if [ -z "$wheel" ]; then
     :
   elif with_python "$system" >"$work/log" 2>&1; then
