@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -12,7 +13,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -33,8 +36,9 @@ constexpr std::size_t kBacklogBytes = 4u << 20;  // limit of copies that the hos
 constexpr int kReaderLook = 20;                  // ms, between looks at a distant reader that must be waited for
 constexpr int kMostLives = 100;                  // of a relay: one that is killed more often is to be gone
 
-// What the relay sends to the host. Nothing follows the header of the last two: everything was sent; the relay before this one was killed.
-enum class Kind : std::uint8_t { kBytes, kLoss, kEnd, kSuccession };
+// What the relay sends to the host. Nothing follows the header of the last three: everything was sent; the relay before this one was killed, between its calls,
+// so that nothing was lost, or perhaps within one.
+enum class Kind : std::uint8_t { kBytes, kLoss, kEnd, kSuccession, kSuccessionInCall };
 struct Loss {
   std::uint64_t not_stored = 0;  // bytes: the host did not take copies fast enough
   std::uint64_t not_shown = 0;   // bytes: our own output did not take them
@@ -114,9 +118,11 @@ class RelayProcess {
     for (int life = 0; life < kMostLives; ++life) {
       int over[2];
       if (pipe2(over, O_CLOEXEC) != 0) break;
+      const int changes = changes_of_children();
       const pid_t relay = fork();
       if (relay == 0) {
         close(over[0]);
+        if (changes >= 0) close(changes);
         over_ = over[1];
         prctl(PR_SET_NAME, attach::kRelayName);
         if (life > 0) succeed();
@@ -124,9 +130,13 @@ class RelayProcess {
       }
       close(over[1]);
       std::uint8_t stream = 0;
-      for (ssize_t got = 0; (got = read(over[0], &stream, sizeof(stream))) > 0 || (got < 0 && errno == EINTR);)
+      while (is_told_more(over[0], changes, relay)) {
+        const ssize_t got = read(over[0], &stream, sizeof(stream));
         if (got > 0 && stream < ends.size()) ends[stream].close_both();
+        if (got == 0 || (got < 0 && errno != EINTR)) break;
+      }
       close(over[0]);
+      if (changes >= 0) close(changes);
       int status = 0;
       while (relay > 0 && waitpid(relay, &status, 0) < 0 && errno == EINTR) {
       }
@@ -177,6 +187,42 @@ class RelayProcess {
         if (*end >= 0) close(std::exchange(*end, -1));
     }
   };
+  // Becomes readable when a child has stopped or ended; -1 if there is no descriptor for it.
+  static int changes_of_children() {
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &children, nullptr);
+    return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+
+  // Waits until the relay tells something, or has ended. A relay that somebody has stopped alone goes on, because writes of the target would wait for it. If a
+  // whole process group is stopped, so is this process.
+  static bool is_told_more(int over, int changes, pid_t relay) {
+    for (;;) {
+      std::array<pollfd, 2> waits{pollfd{over, POLLIN, 0}, pollfd{changes, POLLIN, 0}};
+      if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) return false;
+      signalfd_siginfo change{};
+      if (waits[1].revents != 0 && read(changes, &change, sizeof(change)) > 0) {
+        siginfo_t stop{};
+        if (waitid(P_PID, static_cast<id_t>(relay), &stop, WSTOPPED | WNOHANG) == 0 && stop.si_pid == relay) kill(relay, SIGCONT);
+      }
+      if (waits[0].revents != 0) return true;
+    }
+  }
+
+  // A call of the relay after which it notes what it has done.
+  class [[nodiscard]] NotedCall {
+   public:
+    explicit NotedCall(std::atomic<bool>& is_in_call) : is_in_call_(is_in_call) { is_in_call_.store(true); }
+    ~NotedCall() { is_in_call_.store(false); }
+    NotedCall(const NotedCall&) = delete;
+    NotedCall& operator=(const NotedCall&) = delete;
+
+   private:
+    std::atomic<bool>& is_in_call_;
+  };
+
   struct Stream {
     int source = -1;
     int destination = -1;          // -1: it is not shown
@@ -199,13 +245,15 @@ class RelayProcess {
 
   // What the relay before this one had read goes on from where that was. It may have been killed between a call and its note of it.
   void succeed() {
-    backlog_.clear();
-    const std::array<std::uint8_t, kPieceHeader> header{0, static_cast<std::uint8_t>(Kind::kSuccession)};
+    const bool is_in_doubt = is_in_call_.exchange(false);
+    if (is_in_doubt) backlog_.clear();
+    const std::array<std::uint8_t, kPieceHeader> header{0, static_cast<std::uint8_t>(is_in_doubt ? Kind::kSuccessionInCall : Kind::kSuccession)};
     tell_host({reinterpret_cast<const char*>(header.data()), header.size()});
   }
 
   void take(Stream& stream) {
     if (has_distant_reader(stream) && DistantReadingLook(reading_).has_left(static_cast<std::size_t>(stream.piece.stream))) return lose_reader(stream);
+    const NotedCall noted(is_in_call_);
     const ssize_t size = read(stream.source, stream.piece.bytes.data(), stream.piece.bytes.size());
     if (size < 0 && errno == EINTR) return;
     if (size <= 0) return end(stream);
@@ -220,6 +268,7 @@ class RelayProcess {
   void show(Stream& stream) {
     const std::size_t left = stream.size - stream.shown_from;
     const std::size_t piece = stream.takes_all ? left : std::min(left, kCertainWrite);
+    const NotedCall noted(is_in_call_);
     const ssize_t written = write(stream.destination, stream.piece.bytes.data() + stream.shown_from, piece);
     if (written >= 0) {
       stream.shown_from += static_cast<std::size_t>(written);
@@ -266,13 +315,15 @@ class RelayProcess {
   }
 
   void send_backlog() {
+    const NotedCall noted(is_in_call_);
     while (!backlog_.empty() && send_now(backlog_.first())) backlog_.drop_first();
   }
 
   std::array<Stream, 2> streams_;
   int host_;
   int reading_;
-  int over_ = -1;  // to the process that keeps the pipes, which is told the streams that are over; -1: this is that process
+  std::atomic<bool> is_in_call_{false};  // also after a relay was killed in it: what it did there is not known
+  int over_ = -1;                        // to the process that keeps the pipes, which is told the streams that are over; -1: this is that process
   Backlog backlog_;
 };
 
@@ -366,6 +417,10 @@ bool OutputRelay::drain(const Take& take, const Tell& tell) {
     }
     if (piece.kind == Kind::kEnd) break;
     if (piece.kind == Kind::kSuccession) {
+      tell("lanescope-relay, which passes on what the program prints, was ended from outside, and another one goes on for it: nothing is lost.");
+      continue;
+    }
+    if (piece.kind == Kind::kSuccessionInCall) {
       has_cut_output_ = true;
       tell(
           "lanescope-relay, which passes on what the program prints, was ended from outside, and another one goes on for it: some of what was printed just "

@@ -4,9 +4,9 @@
 // counts as standard output then.
 //
 // The relay is a process of its own: if the host dies, or leaves a target running, what the target prints still arrives and none of its writes fails. Another
-// process keeps the pipes, and begins the relay anew if something kills it. A write of the target waits while our own output takes nothing, and never for the
-// host. Once nobody reads our output any more, the target's writes fail as they would without us; the same holds for a reader on another machine
-// (collector/session/distant_reader.h). Both end once the target and all its descendants have closed both pipes.
+// process keeps the pipes. It begins the relay anew if something kills it, and lets it go on if something stops it alone. A write of the target waits while our
+// own output takes nothing, and never for the host. Once nobody reads our output any more, the target's writes fail as they would without us; the same holds
+// for a reader on another machine (collector/session/distant_reader.h). Both end once the target and all its descendants have closed both pipes.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ class OutputRelay {
   // Passes on what has arrived, without waiting. Tells what was lost once the target has closed a stream, and if the relay was killed. Returns true if more
   // may come.
   bool drain(const Take& take, const Tell& tell);
-  // True if it was told that something could not be written to our output. A reader that left does not count, because the target notices that itself.
+  // True if it was told that something could not be written to our output, or may be missing there because a relay was killed within a call. A reader that left
+  // does not count, because the target notices that itself.
   [[nodiscard]] bool has_cut_output() const noexcept { return has_cut_output_; }
 
  private:

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -256,6 +257,31 @@ struct Arrived {
 
 }  // namespace
 
+namespace {
+
+// True once it sleeps, as a relay does only while it waits for something to pass on: it has noted then what it has passed on.
+bool has_come_to_rest(pid_t process) {
+  constexpr int kLooks = 3'000;  // each of 10 ms
+  for (int look = 0; look < kLooks; ++look, usleep(10'000)) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t state = text.rfind(") ");
+    if (state != text.npos && text.compare(state, 4, ") S ") == 0) return true;
+  }
+  return false;
+}
+
+std::string read_some(int descriptor, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  std::size_t done = 0;
+  for (ssize_t got = 0; done < bytes && (got = read(descriptor, text.data() + done, bytes - done)) > 0;) done += static_cast<std::size_t>(got);
+  text.resize(done);
+  return text;
+}
+
+}  // namespace
+
 TEST_CASE("a program prints on whole where its relay is killed again and again, and that is told") {
   const TargetOutput mode = GENERATE(TargetOutput::kStore, TargetOutput::kShowAndStore);
   CAPTURE(mode);
@@ -275,8 +301,10 @@ TEST_CASE("a program prints on whole where its relay is killed again and again, 
     write_all(target_end, line);  // no write fails, although nobody reads for a moment
     printed += line;
     while (arrived.text != printed) REQUIRE(arrived.take(*relay));
+    if (mode == TargetOutput::kShowAndStore) CHECK(read_some(shown.ends[0], line.size()) == line);
     const pid_t process = holder_named(lanescope::attach::kRelayName, target_end);
     REQUIRE(process > 0);
+    REQUIRE(has_come_to_rest(process));
     kill(process, SIGKILL);
     while (arrived.told.size() <= time) REQUIRE(arrived.take(*relay));
   }
@@ -284,10 +312,37 @@ TEST_CASE("a program prints on whole where its relay is killed again and again, 
   while (arrived.take(*relay)) {
   }
   CHECK(arrived.text == printed);
-  CHECK(read_to_end(shown.ends[0]) == (mode == TargetOutput::kStore ? "" : printed));
-  CHECK(relay->has_cut_output());
+  CHECK(read_to_end(shown.ends[0]).empty());
+  CHECK_FALSE(relay->has_cut_output());  // nothing was under way, so the program's exit code stays
   CHECK(arrived.told.size() == kTimes);
   for (const std::string& sentence : arrived.told) CHECK_THAT(sentence, contains_text("was ended from outside, and another one goes on for it"));
+}
+
+TEST_CASE("a program whose relay is stopped prints on whole") {
+  Pipe shown;
+  Started started = relay_to(shown.ends[1]);
+  shown.close_writer();
+  write_all(started.target_end, "begin\n");
+  CHECK(read_some(shown.ends[0], 6) == "begin\n");  // the relay is there
+  const pid_t process = holder_named(lanescope::attach::kRelayName, started.target_end);
+  REQUIRE(process > 0);
+  const std::string page(4'096, 'x');
+  constexpr std::size_t kPages = 64;  // more than both pipes hold
+  for (int time = 0; time < 3; ++time) {
+    kill(process, SIGSTOP);
+    const pid_t writer = fork();
+    if (writer == 0) {
+      for (std::size_t i = 0; i < kPages; ++i) write_all(started.target_end, page);
+      _exit(0);
+    }
+    CHECK(read_some(shown.ends[0], kPages * page.size()).size() == kPages * page.size());
+    int status = -1;
+    CHECK(waitpid(writer, &status, 0) == writer);
+    CHECK(status == 0);
+  }
+  close(started.target_end);
+  CHECK(read_to_end(shown.ends[0]).empty());
+  CHECK(everything(started.relay, OutputStream::kStandardOutput).size() == 6 + 3 * kPages * page.size());
 }
 
 TEST_CASE("a relay that is killed after the process that keeps its pipes is told of, and one that ends with the program is not") {
