@@ -60,6 +60,11 @@ __attribute__((constructor)) static void prepare() {
   lanescope::agent::ThreadWriter::prepare();
   lanescope::agent::attach::set_nvtx_up_before_forks();
   lanescope::agent::nvtx::read_included_range();
+  if (lanescope::agent::osrt::is_preloaded()) {
+    lanescope::agent::attach::set_fresh_nvtx_up();
+    if (lanescope::agent::has_joined()) static_cast<void>(lanescope::agent::ThreadWriter());  // the program may forbid itself the memory later
+    lanescope::agent::osrt::look_at_new_files.store(lanescope::agent::attach::set_fresh_nvtx_up, std::memory_order_release);
+  }
   is_prepared.store(true, std::memory_order_relaxed);
 }
 
@@ -82,6 +87,7 @@ static int inject_nvtx(NvtxGetExportTableFunc_t get_export_table, lanescope::age
   const Injection injection = install(get_export_table);
   freed += orphans.free_from_set_up();
   if (freed != 0) tell_of_orphans(freed);
+  lanescope::agent::attach::set_fresh_nvtx_up();
   if (injection != Injection::kInstalled) return 0;
   lanescope::agent::osrt::watch_process_calls();
   return 1;

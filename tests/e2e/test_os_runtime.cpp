@@ -245,6 +245,35 @@ TEST_CASE("children that are forked while the loader's list belongs to a callbac
   CHECK(ran.output.empty());
 }
 
+TEST_CASE("a child that is forked unannounced while a library is being loaded makes its first range in another, and ends") {
+  const TemporaryFolder folder;
+  const std::string place = GENERATE("beside", "handler");
+  const std::string how = GENERATE("_Fork", "clone");
+  // Without a mark, the agent must be there from the begin.
+  const auto [traces, before] = GENERATE(std::pair("nvtx", "marked"), std::pair("nvtx,osrt", "marked"), std::pair("nvtx,osrt", "unmarked"));
+  CAPTURE(place, how, traces, before);
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "-t", traces, "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_fork_beside_loading").string(),
+                      program("liblanescope_program_nvtx_life.so").string(), program("liblanescope_program_forking_library.so").string(), place, how, before});
+  CHECK(ran.code == 3);
+  CHECK(ran.output.empty());
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "life 1") == 1);
+}
+
+TEST_CASE("a child that is forked unannounced within the constructor of a library makes no range there, which is told, and ends") {
+  const TemporaryFolder folder;
+  const std::string place = GENERATE("beside", "handler");
+  const std::string how = GENERATE("_Fork", "clone");
+  CAPTURE(place, how);
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_fork_beside_loading").string(),
+                      "-", program("liblanescope_program_forking_library.so").string(), place, how, "marked"});
+  CHECK(ran.code == 3);
+  CHECK(ran.output.empty());
+  const std::string told = run_lanescope(folder.path(), {"info", "x.trace"}).output;
+  CHECK(told.find("NVTX ranges of a library are missing in this process") != told.npos);
+}
+
 TEST_CASE("a process begins when it does, however late its first call ends") {
   constexpr Nanoseconds kSecond = 1'000'000'000;
   const TemporaryFolder folder;

@@ -279,7 +279,7 @@ bool has_successor() noexcept {
 void follow_session() noexcept {
   bool records_cuda = false;
   begin_findings();
-  osrt::look_at_new_files.store([] {}, std::memory_order_release);  // a load that begins before all files are looked at is looked at when it ends
+  void (*const before)() = osrt::look_at_new_files.exchange([] {}, std::memory_order_acq_rel);  // a load that begins before all files are looked at is looked at when it ends
   LateNvtx found;
   {
     const UnseenVisits unseen;  // visits in progress; they are over when this thread has been in the list
@@ -305,7 +305,7 @@ void follow_session() noexcept {
     attachment.progress.store(Progress::kReady, std::memory_order_release);
     if (attachment.is_to_end) return;
   } while (session_stays_alive(kLookMilliseconds) && !has_successor());
-  osrt::look_at_new_files.store(nullptr, std::memory_order_release);
+  osrt::look_at_new_files.store(before, std::memory_order_release);
   fall_silent_without_session();
 }
 

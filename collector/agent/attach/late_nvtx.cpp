@@ -24,7 +24,9 @@
 #include "agent/nvtx/globals.h"
 #include "agent/nvtx/injection.h"
 #include "agent/nvtx/setup.h"
+#include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
+#include "agent/process/held_signals.h"
 
 extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));  // where this file begins; defined by the linker
 
@@ -355,38 +357,40 @@ class AwaitedLibraries {
 };
 constinit AwaitedLibraries found_awaited;  // belongs to the thread that has the turn
 
+// Returns the libraries whose NVTX other threads, or this one in an outer call, are setting up.
+AwaitedLibraries set_up_fresh() noexcept {
+  const Turn turn(searcher);
+  if (!turn) return {};
+  if (found_awaited.is_given_up()) found_awaited = {};
+  bool has_joined = false;  // or never will
+  bool is_to_join = true;
+  while (is_to_join) {
+    is_to_join = false;
+    // The loader's lock must not be held while waiting for the session.
+    new_libraries.visit([&](const dl_phdr_info& information) {
+      NvtxOfFile nvtx;
+      if (find_nvtx_guarded(information, nvtx) == Guarded::kFaulted) return NewFiles::Seen::kWhole;
+      for (std::size_t i = 0; i < nvtx.count; ++i) {
+        Globals& globals = *nvtx.each[i];
+        if (globals.state == kComplete) continue;
+        if (!has_joined) {
+          is_to_join = true;
+          return NewFiles::Seen::kAgain;
+        }
+        bool installed = false;
+        if (set_up(globals, nvtx.library, installed) == kStarted) found_awaited.add(information, globals);
+      }
+      return nvtx.seen();
+    });
+    if (is_to_join) join_recording();
+    has_joined = true;
+  }
+  return found_awaited;
+}
+
 void set_all_up() noexcept {
   const Quiet quiet;
-  AwaitedLibraries awaited;
-  {
-    const Turn turn(searcher);
-    if (!turn) return;
-    if (found_awaited.is_given_up()) found_awaited = {};
-    bool has_joined = false;  // or never will
-    bool is_to_join = true;
-    while (is_to_join) {
-      is_to_join = false;
-      // The loader's lock must not be held while waiting for the session.
-      new_libraries.visit([&](const dl_phdr_info& information) {
-        NvtxOfFile nvtx;
-        if (find_nvtx_guarded(information, nvtx) == Guarded::kFaulted) return NewFiles::Seen::kWhole;
-        for (std::size_t i = 0; i < nvtx.count; ++i) {
-          Globals& globals = *nvtx.each[i];
-          if (globals.state == kComplete) continue;
-          if (!has_joined) {
-            is_to_join = true;
-            return NewFiles::Seen::kAgain;
-          }
-          bool installed = false;
-          if (set_up(globals, nvtx.library, installed) == kStarted) found_awaited.add(information, globals);
-        }
-        return nvtx.seen();
-      });
-      if (is_to_join) join_recording();
-      has_joined = true;
-    }
-    awaited = found_awaited;
-  }
+  const AwaitedLibraries awaited = set_up_fresh();
   while (awaited.is_any_being_set_up() && !awaited.is_given_up()) system::sleep(kLook);
 }
 
@@ -438,6 +442,14 @@ void set_nvtx_up_before_forks() noexcept {
 
 void set_nvtx_up() noexcept {
   if (is_awaited_by_nvtx) set_all_up();
+}
+
+void set_fresh_nvtx_up() noexcept {
+  if (!is_awaited_by_nvtx || !may_look_at_loaded_files()) return;
+  if (may_join() && !is_own_process()) return;  // the child of a vfork
+  const Quiet quiet;
+  const HeldSignals held;  // a handler's fork or first NVTX call would find this thread's turn taken
+  set_up_fresh();
 }
 
 }  // namespace lanescope::agent::attach

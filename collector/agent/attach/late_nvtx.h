@@ -44,4 +44,9 @@ void set_nvtx_up_before_forks() noexcept;
 // should not find us, or if the forks of the process are not watched.
 void set_nvtx_up() noexcept;
 
+// The same for the libraries whose NVTX nobody is setting up: waits for no other thread, so it may be called within a first NVTX call. Afterwards the first
+// NVTX call of a loaded library needs no loader, whose lock may belong for ever to another thread in a child that was forked unannounced (_Fork, the system
+// call). Any thread; takes no memory of the program's.
+void set_fresh_nvtx_up() noexcept;
+
 }  // namespace lanescope::agent::attach

@@ -74,7 +74,7 @@ ThreadState* ThreadWriter::attach() noexcept {
     current->own = {.thread_id = this_thread_id()};  // it belonged to another session
   } else {
     current = begin_thread();
-    if (current == nullptr) {
+    if (current == nullptr) {  // the program may have no more memory
       count_lost(memory.header());
       return nullptr;
     }

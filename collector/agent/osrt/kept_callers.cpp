@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -15,6 +17,7 @@
 #include "agent/osrt/exec_calls.h"
 #include "agent/osrt/filter_calls.h"
 #include "agent/osrt/trace.h"
+#include "agent/process/forks.h"
 #include "agent/python_lock/python_lock.h"
 
 #if defined(__x86_64__)
@@ -51,7 +54,11 @@ void look_at_new_files() {
   is_look_due = false;
   const auto look = lanescope::agent::osrt::look_at_new_files.load(std::memory_order_acquire);
   if (look == nullptr) return;
-  if (lanescope::agent::has_lost_list()) return tell_of_lost_list();
+  if (lanescope::agent::has_lost_list()) {
+    const bool does_nvtx_find_us = lanescope::agent::osrt::redirect.load(std::memory_order_relaxed) == nullptr;
+    if (!does_nvtx_find_us) tell_of_lost_list();
+    return;
+  }
   is_look_due = !lanescope::agent::is_list_free_of_program();
   if (is_look_due) return;
   const int saved_errno = errno;
@@ -60,6 +67,41 @@ void look_at_new_files() {
     look();
   }
   errno = saved_errno;
+}
+
+constinit std::string_view own_name;  // of the agent's file
+
+std::string_view name_of(const char* path) {
+  const char* const slash = std::strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+// In a child that was forked unannounced (_Fork, the system call), the loader's lock may belong for ever to a thread that is not there. Where such a child
+// has called dlopen() itself, as it may alone, the lock is free.
+constinit std::atomic<std::uint32_t> loading_generation{0};  // the process that has
+
+// True if NVTX looks for us there, as it does not without us.
+bool might_wait_for_ever(const char* file) {
+  if (!lanescope::agent::was_forked_unnoticed() || file == nullptr) return false;
+  const std::uint32_t generation = lanescope::agent::process_generation();
+  const bool is_own_call = name_of(file) != own_name;
+  if (is_own_call) loading_generation.store(generation, std::memory_order_relaxed);
+  return !is_own_call && loading_generation.load(std::memory_order_relaxed) != generation;
+}
+
+void* refused_dlopen(const char*, int) {
+  static constinit std::atomic<std::uint32_t> told{0};  // the process that has told
+  const std::uint32_t generation = lanescope::agent::process_generation();
+  if (told.exchange(generation, std::memory_order_relaxed) == generation) return nullptr;
+  const int saved_errno = errno;
+  const lanescope::agent::Quiet quiet;
+  if (lanescope::agent::join_recording())
+    lanescope::agent::report(
+        lanescope::agent::Component::kNvtx, lanescope::agent::ComponentState::kRecording, lanescope::agent::Severity::kWarning,
+        "NVTX ranges of a library are missing in this process: it was forked by _Fork() or the system call alone, perhaps while the library "
+        "was being loaded, and could wait for ever for the loader.");
+  errno = saved_errno;
+  return nullptr;
 }
 
 void* timed_dlopen(const char* file, int mode) {
@@ -101,6 +143,7 @@ bool waits(Word number, Word operation) {
 // Returns the function with which the call continues.
 extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlopen(const char* file, int, const void* caller) {
   void* next = real_dlopen.address();
+  if (might_wait_for_ever(file)) return reinterpret_cast<void*>(&refused_dlopen);
   if (!are_recorded() && !awaits_python() && !are_files_looked_at()) return next;
   if (!lanescope::agent::osrt::caller_matters(file, caller)) return reinterpret_cast<void*>(&timed_dlopen);
   is_look_due = are_files_looked_at();
@@ -229,6 +272,8 @@ void find_kept_callers() noexcept {
   real_dlopen.address();
   real_dlsym.address();
   real_syscall.address();
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&refused_dlopen), &self) != 0) own_name = name_of(self.dli_fname);
 }
 
 KeptCallers redirected_kept_callers() noexcept {

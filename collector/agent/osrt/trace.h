@@ -40,6 +40,9 @@ struct Function {
   }
 };
 
+// True if the agent was loaded with the program, so that its functions stand before those of the C library. Call it while the agent is loaded.
+bool is_preloaded() noexcept;
+
 // True if calls are recorded, as far as two loads can tell.
 extern constinit std::atomic<bool> is_active;
 
@@ -55,7 +58,8 @@ extern constinit std::atomic<void (*)()> redirect_process;
 
 // The same, only for dlopen() and dlsym(), so that loaded files are examined without delay (look_at_new_files). Any thread.
 extern constinit std::atomic<void (*)()> redirect_loading;
-// Examines files that the program has loaded: called on the program's thread before it can use them; null if nobody does. If dlopen() must find its caller on
+// Examines files that the program has loaded: called on the program's thread before it can use them; null if nobody does. If the agent is preloaded, this sets
+// NVTX up in them, also while no session follows. If dlopen() must find its caller on
 // the stack (kept_callers.h), it is called before the next dlsym(), not after the call itself.
 extern constinit std::atomic<void (*)()> look_at_new_files;
 // The thread that has the turn to redirect.

@@ -380,14 +380,21 @@ static bool is_of_this_library(const void* address) {
          here.dli_fbase == there.dli_fbase;
 }
 
+// By a unique name, because the program may also stand before the C library, as a program that contains a sanitizer's runtime does.
+bool lanescope::agent::osrt::is_preloaded() noexcept {
+  static const bool is_first = [] {
+    void* program = load_file(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+    return program != nullptr && is_of_this_library(dlsym(program, "lanescope_agent_attach"));
+  }();
+  return is_first;
+}
+
 // All functions are looked up while the library is loaded: a later look-up could wait for a thread that loads another library and waits for us.
 __attribute__((constructor)) static void find_functions() {
   for (Function& function : functions) function.address();
   lanescope::agent::osrt::find_kept_callers();
   find_visits();
-  void* program = lanescope::agent::load_file(nullptr, RTLD_LAZY | RTLD_NOLOAD);
-  // By a unique name, because the program may also stand before the C library, as a program that contains a sanitizer's runtime does.
-  const bool is_preloaded = program != nullptr && is_of_this_library(dlsym(program, "lanescope_agent_attach"));
+  const bool is_preloaded = lanescope::agent::osrt::is_preloaded();
   const bool has_session = std::getenv(lanescope::channel::kSocketVariable) != nullptr;
   if (is_preloaded && has_session && std::getenv(lanescope::channel::kCallChainsVariable) != nullptr) lanescope::agent::prepare_call_chains();
   const char* python = is_preloaded && has_session ? std::getenv(lanescope::channel::kPythonLockVariable) : nullptr;

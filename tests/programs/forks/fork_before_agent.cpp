@@ -1,7 +1,7 @@
 // Forks while the first NVTX call of another thread looks for the agent, and has not called it yet: NVTX's state says that somebody sets it up. Exits with 0
 // if the child, which makes a range, ended as well.
 //
-//   fork_before_agent [bare]   with the agent in NVTX_INJECTION64_PATH, and in LD_PRELOAD or not
+//   fork_before_agent [bare]   with the agent in NVTX_INJECTION64_PATH, and in LD_PRELOAD or not: then it has set NVTX up before, and nobody looks for it
 //
 // bare: only by the system call, of which the C library is not told.
 #include <nvtx3/nvToolsExt.h>
@@ -20,6 +20,7 @@ namespace {
 constexpr unsigned kMicrosecondsOfLooking = 200'000;
 
 std::atomic<bool> looks{false};
+std::atomic<bool> is_made{false};
 thread_local bool is_first = false;
 
 }  // namespace
@@ -39,8 +40,9 @@ int main(int count, char**) {
     is_first = true;
     nvtxRangePushA("first");
     nvtxRangePop();
+    is_made = true;
   });
-  while (!looks) usleep(100);
+  while (!looks && !is_made) usleep(100);
 
   const auto child = is_bare ? static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr)) : fork();
   if (child == 0) {
