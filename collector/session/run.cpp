@@ -30,16 +30,18 @@ using namespace std::chrono_literals;
 // Bytes of records between looks at who comes and goes: a millisecond's work, because visitors wait, and somewhat more if looks take long.
 constexpr std::size_t kMostAtOnce = 64u << 10;
 constexpr std::size_t kMoreForEachProcess = 2u << 10;
-constexpr auto kShortestPeriod = 1ms;                    // between looks while records come
-constexpr auto kLongestPeriod = 20ms;                    // while none do
-constexpr std::uint64_t kBurst = 4'000'000;              // bytes of records that threads of a program write in 1 ms at most
-constexpr std::int64_t kClockLook = 100'000'000;         // ns between comparisons of the clocks
-constexpr std::int64_t kClocks = 10'000'000'000;         // ns between readings of the clocks for the file
-constexpr std::int64_t kProgress = 1'000'000'000;        // ns between counters
-constexpr std::int64_t kPublication = 50'000'000;        // ns between updates of the statistics
-constexpr std::int64_t kStopPatience = 2'000'000'000;    // ns for agents to hand over what they hold
-constexpr std::int64_t kHandoverPatience = 500'000'000;  // ns for the handover before a signal is passed on
-constexpr std::int64_t kDeathPatience = 5'000'000'000;   // ns for targets to end after the end signal
+constexpr auto kShortestPeriod = 1ms;                        // between looks while records come
+constexpr auto kLongestPeriod = 20ms;                        // while none do
+constexpr std::uint64_t kBurst = 4'000'000;                  // bytes of records that threads of a program write in 1 ms at most
+constexpr std::int64_t kClockLook = 100'000'000;             // ns between comparisons of the clocks
+constexpr std::int64_t kClocks = 10'000'000'000;             // ns between readings of the clocks for the file
+constexpr std::int64_t kProgress = 1'000'000'000;            // ns between counters
+constexpr std::int64_t kPublication = 50'000'000;            // ns between updates of the statistics
+constexpr std::int64_t kStopPatience = 2'000'000'000;        // ns for agents to hand over what they hold
+constexpr std::int64_t kHandoverPatience = 500'000'000;      // ns for the handover before a signal is passed on
+constexpr std::int64_t kRestPatience = 10'000'000'000;       // ns for records that wait in memory at the end of a recording
+constexpr std::int64_t kRestPatienceAtOnce = 2'000'000'000;  // where it is to end at once
+constexpr std::int64_t kDeathPatience = 5'000'000'000;       // ns for targets to end after the end signal
 constexpr const char* kNoDescriptorForIt = "the recorder may have no more files open. Allow it more (ulimit -n) and record again.";
 constexpr auto kLastOutput = 250ms;  // for output that was on its way when the last target ended
 
@@ -409,8 +411,10 @@ void Recording::Run::say_whom_it_waits_for(std::int64_t now) {
   if (is_wait_told_ || origin_ != Origin::kLaunched || !processes_.launched_status()) return;
   if (launched_ended_ == 0) launched_ended_ = now;
   if (now - launched_ended_ < kPatience) return;
-  if (!processes_.is_any_running() && !reception_.is_somebody_waiting() && !output_may_come_) return;  // what they wrote is still to be read
   is_wait_told_ = true;
+  if (!processes_.is_any_running() && !reception_.is_somebody_waiting() && !output_may_come_)
+    return report("The program has ended. What it recorded is still being written: " + std::to_string((processes_.waiting_bytes() >> 20) + 1) +
+                  " MiB of records are left.");
   const std::string who = running_processes();
   report("The program has ended. Waiting for " + (who.empty() ? "a process that it left behind" : "what it left behind: " + who) +
          ". With --wait=primary the recording ends with the program.");
@@ -420,6 +424,11 @@ void Recording::Run::say_whom_it_waits_for(std::int64_t now) {
 void Recording::Run::note_left_behind() {
   const std::string who = running_processes();
   if (!who.empty()) warn("Processes that were started run on, and nothing is recorded of what they do from now on: " + who + ".");
+}
+
+void Recording::Run::drain_rest() {
+  RestLimit limit(wish_.load() == Wish::kAtOnce ? kRestPatienceAtOnce : kRestPatience, [this](const std::string& sentence) { report(sentence); });
+  processes_.drain_rest(limit);
 }
 
 void Recording::Run::end(EndReason reason) {
@@ -432,6 +441,7 @@ void Recording::Run::end(EndReason reason) {
   for (const auto& process : processes_.live()) process->hear_no_more_of_children();
   reception_.close();  // what follows may take a while, and no program must wait for it
   log_->keep_rest();
+  drain_rest();
   processes_.detach_all();  // first, because they are recorded until then
   if (gpu_metrics_) gpu_metrics_->end(*log_, gpu_samples(), [this](const std::string& sentence) { report(sentence); });
   if (machine_metrics_) machine_metrics_->end(take_machine_metrics());

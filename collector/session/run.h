@@ -129,7 +129,8 @@ class Recording::Run {
   void begin_stopping(EndReason reason);
   enum class Next { kWait, kWaitForEnd, kShutDown };
   [[nodiscard]] Next next_after(EndReason reason) const;
-  void end_part();  // writes all that the file holds, except names of code
+  void drain_rest();            // of records that wait in memory at the end
+  void end_part();              // writes all that the file holds, except names of code
   [[nodiscard]] bool has_named(std::int64_t now);
   void end_capture(EndReason reason);  // its file is complete, or thrown away
   void expect_no_more_captures();

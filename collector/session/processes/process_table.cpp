@@ -378,6 +378,26 @@ void ProcessTable::end_part() {
   for (const auto& process : live_) process->end_part();
 }
 
+void ProcessTable::drain_rest(RestLimit& limit) {
+  constexpr std::size_t kAtOnce = 1u << 20;  // of each process: some 10 ms
+  for (const auto& process : live_) process->set_recording(TargetProcess::Recorded::kNo);
+  bool has_more = true;
+  while (has_more) {
+    has_more = false;
+    for (const auto& process : live_) has_more = process->drain(kAtOnce).has_more || has_more;
+    if (has_more && limit.is_over()) break;
+    if (has_more) limit.tell(waiting_bytes());
+  }
+  if (!has_more) return;
+  for (const auto& process : live_) process->drop_rest(limit);
+}
+
+std::uint64_t ProcessTable::waiting_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& process : live_) bytes += process->waiting_bytes();
+  return bytes;
+}
+
 Drained ProcessTable::drain(std::size_t most) {
   write_names();
   Drained all;

@@ -105,7 +105,10 @@ class ProcessTable {
   void begin_part(std::int64_t time);     // CLOCK_MONOTONIC ns; processes that run at this time belong to the file from then on
   void end_part();
 
-  Drained drain(std::size_t most);  // `most`: bytes of records; may be exceeded a little
+  // Takes what is there at the end of a recording, from all processes in turn; what is left at the limit is dropped and counted.
+  void drain_rest(RestLimit& limit);
+  [[nodiscard]] std::uint64_t waiting_bytes() const;  // of records that threads have written. O(threads)
+  Drained drain(std::size_t most);                    // `most`: bytes of records; may be exceeded a little
   void flush_chunks();
   void write_progress();  // completeness, and names of threads
 

@@ -309,6 +309,46 @@ Drained TargetProcess::drain_threads(std::size_t most) {
   return drained;
 }
 
+std::uint64_t TargetProcess::waiting_bytes() const {
+  if (!memory_) return 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t index = 0; index < threads_.size(); ++index) {
+    if (!threads_[index]) continue;
+    const std::uint64_t head = memory_->shared().thread_ring(index).head.load(std::memory_order_acquire);
+    bytes += std::min<std::uint64_t>(head - threads_[index]->position(), std::uint64_t{thread_pool_.count()} * channel::kSegmentBytes);  // it may be false
+  }
+  return bytes;
+}
+
+void TargetProcess::drop_rest(const RestLimit& limit) {
+  const std::uint64_t dropped = memory_ ? drop_records() : 0;
+  if (dropped == 0) return;
+  dropped_rest_ += dropped;
+  proto::Diagnostic diagnostic;
+  diagnostic.set_time(monotonic_now());
+  diagnostic.set_severity(proto::SEVERITY_WARNING);
+  diagnostic.set_component(proto::COMPONENT_SESSION);
+  diagnostic.set_text(title() + ": " + std::to_string(dropped) + " of its last records are missing: they could not be written within " + limit.in_seconds() +
+                      " after the end of the recording.");
+  log_.write(tag(proto::FRAME_DIAGNOSTIC), diagnostic);
+  report_(diagnostic.text());
+}
+
+// Ranges whose ends are among these records are unfinished, from where the thread's records end.
+std::uint64_t TargetProcess::drop_records() {
+  std::uint64_t dropped = 0;
+  for (std::size_t index = 0; index < threads_.size(); ++index) {
+    if (!threads_[index]) continue;
+    bool is_cut = false;
+    threads_[index]->read([&](const Record& record, std::string_view) {
+      if (part_end_ != 0 && record.time > part_end_) return;  // made after the end
+      ++dropped;
+      if (!std::exchange(is_cut, true)) assembler_.cut(our_number(record.thread), record.time);
+    });
+  }
+  return dropped;
+}
+
 void TargetProcess::drain_thread(std::size_t index, std::uint32_t owner, std::size_t most, Drained& drained) {
   channel::RingHeader& ring = memory_->shared().thread_ring(index);
   std::optional<channel::RingConsumer>& consumer = threads_[index];
@@ -418,8 +458,8 @@ proto::Counters TargetProcess::session_counters() const {
     dropped += ring->dropped();
     damaged += ring->damaged();
   }
-  counters.set_produced(produced);
-  counters.set_dropped(dropped);
+  counters.set_produced(produced - std::min(produced, dropped_rest_));
+  counters.set_dropped(dropped + dropped_rest_);
   counters.set_late(assembler_.unmatched());
   counters.set_invalid(assembler_.invalid() + damaged);
   for (const auto& [kind, count] : events_by_kind_) {

@@ -24,6 +24,7 @@
 #include "processes/ended_programs.h"
 #include "processes/heirs.h"
 #include "processes/proc.h"
+#include "processes/rest_limit.h"
 #include "processes/target_memory.h"
 #include "processes/unfollowed.h"
 #include "records/agent_frames.h"
@@ -129,6 +130,10 @@ class TargetProcess {
 
   // Takes what is in shared memory now. `most`: limit of the bytes of records; may be exceeded a little.
   Drained drain(std::size_t most = channel::RingConsumer::kAll);
+  // Drops the records that are in shared memory because the limit is over, counts them, and says so.
+  void drop_rest(const RestLimit& limit);
+  // Bytes of records of threads that wait there. O(threads).
+  [[nodiscard]] std::uint64_t waiting_bytes() const;
   // True if everything was drained that was there at the first call. Requires: it ended. O(threads).
   [[nodiscard]] bool is_read_out();
   // Gives memory of its rings back to the system that was not needed since the last call. To be called about once a second.
@@ -160,6 +165,7 @@ class TargetProcess {
   void describe_file_accesses();
   void tell_absence(UnfollowedProcesses& unfollowed);  // once, if the agent could not take part
   Drained drain_threads(std::size_t most);
+  std::uint64_t drop_records();  // returns their number
   void drain_thread(std::size_t index, std::uint32_t owner, std::size_t most, Drained& drained);
   // our_number(): our number of a thread that has this number for itself; the same number if ours is not known.
   void note_thread(std::uint32_t thread);  // that has written a record
@@ -221,6 +227,7 @@ class TargetProcess {
   std::unordered_set<std::uint32_t> known_threads_;  // threads that have written records
   std::vector<std::uint32_t> new_threads_;           // new ones among them, by our numbers
   std::optional<attach::OwnNumbers> own_numbers_;    // set if its threads have other numbers for themselves than for us
+  std::uint64_t dropped_rest_ = 0;                   // records that were in memory, and not written in time
   std::uint64_t lost_records_ = 0;                   // known at the end
   proto::Counters session_before_;                   // the counters at the start of this part
   proto::Counters agent_before_;

@@ -242,6 +242,19 @@ void NvtxAssembler::tell_open(std::uint32_t process, OpenRanges& open) const {
   open.left_out += open_ - told;
 }
 
+void NvtxAssembler::cut(std::uint32_t thread, std::int64_t time) {
+  for (auto* stacks : {&stacks_, &early_begins_}) {
+    for (auto& [key, open] : *stacks) {
+      if (static_cast<std::uint32_t>(key >> 32) != thread) continue;
+      for (; !open.empty(); --open_) {
+        NvtxRange range = std::move(open.back());
+        open.pop_back();
+        close(std::move(range), {time, thread}, RangeEnding::kUnfinished);
+      }
+    }
+  }
+}
+
 void NvtxAssembler::finish(std::int64_t end) {
   last_time_ = std::max(last_time_, end);
   for (auto* stacks : {&stacks_, &early_begins_}) {

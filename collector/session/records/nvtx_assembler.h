@@ -37,6 +37,9 @@ class NvtxAssembler {
   // says nothing after the range's start.) If a record is later than `end`, its time is used. Nothing may be added afterwards.
   void finish(std::int64_t end);
 
+  // From this time on, records of this thread are lost: its open ranges are unfinished then, except those that another thread may end.
+  void cut(std::uint32_t thread, std::int64_t time);
+
   // Adds open ranges to `open`, outer ranges of a thread first, until it has kMostTold; counts the others.
   void tell_open(std::uint32_t process, OpenRanges& open) const;
 

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/trace/load.h"
 #include "processes/target_process.h"
@@ -75,6 +76,42 @@ TEST_CASE("what a target had written before SIGKILL is in the file, and nothing 
   REQUIRE((*trace)->processes().size() == 1);
   CHECK((*trace)->processes()[0].end_kind == ProcessEndKind::kSignaled);
   CHECK((*trace)->processes()[0].signal == SIGKILL);
+}
+
+TEST_CASE("what can't be written in time after the end is dropped and counted, and the range that it cuts is unfinished there") {
+  constexpr std::uint64_t kPairs = 1'000'000;
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "late.trace";
+  std::vector<std::string> told;
+  std::uint64_t dropped = 0;
+  {
+    FrameLog log({}, {});
+    open_at(path, log);
+    auto memory = TargetMemory::create(1, {});
+    REQUIRE(memory);
+    const pid_t pid = fork();
+    if (pid == 0) write_and_die((*memory)->shared(), kPairs);
+    CodeNaming naming(log);
+    TargetProcess process(1, pid, describe_process(pid), {}, log, naming, [&](const std::string& sentence) { told.push_back(sentence); });
+    process.connect(std::move(*memory), FileDescriptor());
+    REQUIRE(waitpid(pid, nullptr, 0) == pid);
+    constexpr std::size_t kBytes = 1u << 20;
+    CHECK(process.drain(kBytes).has_more);
+    CHECK(process.waiting_bytes() > 2 * kPairs * 16 - 2 * kBytes);  // a record has at least 16 bytes
+    process.drop_rest(RestLimit(0, [](const std::string&) {}));
+    CHECK(process.waiting_bytes() == 0);
+    process.finish(std::nullopt);
+    dropped = process.completeness().dropped;
+    CHECK(process.completeness().produced + dropped == 2 * kPairs + 1);
+  }
+  CHECK(dropped > kPairs);
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told.front(), contains_text(": " + std::to_string(dropped) + " of its last records are missing: they could not be written within 0 s"));
+  const auto trace = load_trace(path);
+  REQUIRE(trace);
+  const std::uint64_t written = 2 * kPairs + 1 - dropped;
+  CHECK((*trace)->event_count() == (written + 1) / 2);  // a push whose pop is lost is a range, too
+  CHECK((*trace)->processes()[0].completeness.dropped == dropped);
 }
 
 TEST_CASE("what a target does behind the end of its recording is left out, and what is open there is cut, however late the end is seen") {
