@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "collector/channel/layout.h"
+#include "collector/session/planned_file.h"
 #include "file/machine.h"
 #include "file/trace_output.h"
 #include "model/file/last_path_part.h"
@@ -426,6 +427,15 @@ void Recording::Run::note_left_behind() {
   if (!who.empty()) warn("Processes that were started run on, and nothing is recorded of what they do from now on: " + who + ".");
 }
 
+// Whoever asked for it to be replaced would take it for the new one.
+void Recording::Run::tell_of_earlier_file() {
+  if (!outcome_.files.empty() || request_.overwrite != Overwrite::kAllow) return;
+  std::error_code failed;
+  const Result<std::optional<std::filesystem::path>> planned = planned_file(request_.output);
+  if (planned && *planned && std::filesystem::exists(**planned, failed))
+    report((*planned)->string() + " is an earlier recording, which stays: nothing was recorded that could replace it.");
+}
+
 void Recording::Run::drain_rest() {
   RestLimit limit(wish_.load() == Wish::kAtOnce ? kRestPatienceAtOnce : kRestPatience, [this](const std::string& sentence) { report(sentence); });
   processes_.drain_rest(limit);
@@ -448,6 +458,7 @@ void Recording::Run::end(EndReason reason) {
   take_last_output();
   while (!has_named(monotonic_now())) std::this_thread::sleep_for(kShortestPeriod);
   const Result<std::filesystem::path> file = close_file(reason);
+  tell_of_earlier_file();
   publish();
   const std::lock_guard lock(mutex_);
   outcome_.reason = reason;

@@ -129,6 +129,7 @@ class Recording::Run {
   void begin_stopping(EndReason reason);
   enum class Next { kWait, kWaitForEnd, kShutDown };
   [[nodiscard]] Next next_after(EndReason reason) const;
+  void tell_of_earlier_file();  // of the name that was asked for, if there is no new one
   void drain_rest();            // of records that wait in memory at the end
   void end_part();              // writes all that the file holds, except names of code
   [[nodiscard]] bool has_named(std::int64_t now);

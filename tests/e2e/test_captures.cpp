@@ -75,7 +75,9 @@ TEST_CASE("a range in another domain begins no capture, and no file is made") {
     CHECK(ran.messages.find("One begins with " + each.awaited) != std::string::npos);
     CHECK_FALSE(std::filesystem::exists(folder.path() / "x.trace"));
   }
-  const Ran without = run_lanescope(folder.path(), {"profile", "-c", "cudaProfilerApi", "-o", "x", captures(), "plain"});
+  std::ofstream(folder.path() / "x.trace") << "of before";
+  const Ran without = run_lanescope(folder.path(), {"profile", "-c", "cudaProfilerApi", "-f", "-o", "x", captures(), "plain"});
+  CHECK(without.messages.find("x.trace is an earlier recording, which stays") != std::string::npos);
   CHECK(without.messages.find("No file was made") != std::string::npos);
   CHECK(without.messages.find("cudaProfilerStart()") != std::string::npos);
 }

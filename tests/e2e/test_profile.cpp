@@ -325,7 +325,10 @@ TEST_CASE("a program that ends before the delay leaves no file, which is said, a
   const Ran early = run_lanescope(folder.path(), {"profile", "-f", "-y", "3600", "-d", "20", "-o", "x", threads_program()});
   CHECK(early.code == 0);
   CHECK_THAT(early.messages, contains_text(", before the delay of 3600 s was over: nothing was recorded.") && contains_text("No file was made"));
+  CHECK_THAT(early.messages, contains_text((folder.path() / "x.trace").string() + " is an earlier recording, which stays"));
   CHECK(load(folder.path() / "x.trace")->event_count() == events);
+  const Ran replaced = run_lanescope(folder.path(), {"profile", "-f", "-o", "x", threads_program()});
+  CHECK_THAT(replaced.messages, !contains_text("earlier recording"));
   CHECK(run_lanescope(folder.path(), {"profile", "-y", "600", "-o", "new", threads_program()}).code == 0);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "new.trace"));
 }
