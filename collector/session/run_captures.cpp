@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "collector/channel/layout.h"
+#include "file/asked_options.h"
 #include "file/session_start.h"
 #include "file/trace_output.h"
 #include "outside/observers.h"
@@ -176,6 +177,11 @@ Result<void> Recording::Run::observe(const CaptureRequest& request) {
     machine_metrics_ = machine_metrics_for(machine, refusals);
     observed_machine_ = machine;
   }
+  CaptureSettings settings = request_.settings;
+  settings.cpu = observed_threads_;
+  settings.gpu_metrics = observed_gpus_;
+  settings.machine_metrics = observed_machine_;
+  start_.set_options(asked_options(request_, settings));
   for (const proto::Diagnostic& refusal : refusals) {
     log_->write({proto::FRAME_DIAGNOSTIC}, refusal);
     report(refusal.text());

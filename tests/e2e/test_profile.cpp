@@ -80,6 +80,45 @@ TEST_CASE("output that is not shown is stored all the same") {
   CHECK(load(folder.path() / "quiet.trace")->output()[0].bytes == "hidden\n");
 }
 
+TEST_CASE("a recording says all that was asked for, and not what is so anyway") {
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile",
+                                        "-t",
+                                        "nvtx,osrt",
+                                        "-s",
+                                        "none",
+                                        "--cpuctxsw=process-tree",
+                                        "--python-sampling",
+                                        "--osrt-threshold=5000",
+                                        "--osrt-backtrace-threshold=none",
+                                        "--record-memory=64",
+                                        "--cudabacktrace=kernel,sync:20000",
+                                        "--cuda-trace-all-apis",
+                                        "--storage-metrics",
+                                        "--ring=30",
+                                        "-y",
+                                        "0.1",
+                                        "-d",
+                                        "0.2",
+                                        "--kill=9",
+                                        "-w",
+                                        "false",
+                                        "--wait=primary",
+                                        "-o",
+                                        "x",
+                                        endless()})
+              .code == 128 + SIGKILL);
+  CHECK(load(folder.path() / "x.trace")->provenance().options ==
+        "--trace=nvtx,osrt --record-memory=64 --cuda-trace-all-apis --cudabacktrace=kernel,sync:20000 --osrt-threshold=5000 --osrt-backtrace-threshold=none "
+        "--storage-metrics --python-sampling --delay=0.1 --duration=0.2 --ring=30 --kill=9 --wait=primary --show-output=false --cpuctxsw=process-tree "
+        "--sample=none");
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-c", "nvtx", "-p", "wanted", "--capture-range-end", "none",
+                                        "-o", "range", program("lanescope_program_nvtx_captures").string(), "plain"})
+              .code == 3);
+  CHECK(load(folder.path() / "range.trace")->provenance().options ==
+        "--trace=nvtx --capture-range=nvtx --nvtx-capture=wanted --capture-range-end=none --cpuctxsw=none --sample=none");
+}
+
 TEST_CASE("a program without CUDA and NVTX is a trace of one process and no events, where its threads are not observed") {
   const TemporaryFolder folder;
   REQUIRE(run_lanescope(folder.path(), {"profile", "--cpuctxsw=none", "--sample=none", "-o", "true", "/bin/true"}).code == 0);

@@ -2,15 +2,13 @@
 
 #include <sys/utsname.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <span>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "clock.h"
+#include "file/asked_options.h"
 #include "file/machine.h"
 #include "file/trace_output.h"
 
@@ -32,41 +30,6 @@ void describe_traces(const CaptureSettings& settings, proto::CaptureSettings& de
   described.set_pc_sampling_period(settings.kernels.sampling_period);
 }
 
-// "--trace=cuda,nvtx"; a comma in an item has a backslash in front.
-std::string option_text(std::string_view name, const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) {
-    text.append(text.empty() ? "--" + std::string(name) + "=" : ",");
-    for (const char letter : item) text.append(letter == ',' || letter == '\\' ? "\\" : "").push_back(letter);
-  }
-  return text;
-}
-
-// What the message has no fields for: "--trace=cuda,nvtx,mpi --nvtx-domain-include=NCCL".
-std::string further_options(const CaptureSettings& settings) {
-  std::vector<std::string> traces;
-  const auto add = [&traces](bool is_traced, const char* trace) {
-    if (is_traced) traces.emplace_back(trace);
-  };
-  const auto is_marked = [&](MarkedLibrary library) { return std::find(settings.marked.begin(), settings.marked.end(), library) != settings.marked.end(); };
-  add(settings.trace_cuda, "cuda");
-  add(settings.trace_nvtx, "nvtx");
-  add(settings.trace_os_runtime, "osrt");
-  add(settings.trace_python_lock, "python-gil");
-  add(settings.cpu.system_calls, "syscall");
-  add(is_marked(MarkedLibrary::kMpi), "mpi");
-  add(is_marked(MarkedLibrary::kUcx), "ucx");
-  add(is_marked(MarkedLibrary::kOpenMp), "openmp");
-  add(is_marked(MarkedLibrary::kOpenAcc), "openacc");
-  add(is_marked(MarkedLibrary::kOpenGl), "opengl");
-  add(traces.empty(), "none");
-  std::vector<std::string> domains = settings.domain_rule == DomainRule::kAll ? std::vector<std::string>() : settings.domains;
-  for (std::string& domain : domains)
-    if (domain.empty()) domain = "default";
-  const std::string chosen = option_text(settings.domain_rule == DomainRule::kOnlyListed ? "nvtx-domain-include" : "nvtx-domain-exclude", domains);
-  return option_text("trace", traces) + (chosen.empty() ? "" : " " + chosen);
-}
-
 // The part that is common to all recordings.
 proto::SessionStart session_start(const CaptureSettings& settings, std::span<const Label> labels) {
   proto::SessionStart start;
@@ -76,7 +39,6 @@ proto::SessionStart session_start(const CaptureSettings& settings, std::span<con
   start.set_lanescope_version(LANESCOPE_VERSION);
   describe_traces(settings, *start.mutable_settings());
   describe_settings(settings.cpu, *start.mutable_settings());
-  start.set_options(further_options(settings));
   for (const Label& label : labels) {
     proto::Label& added = *start.add_labels();
     added.set_key(label.key);
@@ -115,6 +77,7 @@ void describe_settings(const cpu::CpuSettings& settings, proto::CaptureSettings&
 
 proto::SessionStart session_start(const LaunchRequest& request, const CaptureSettings& settings) {
   proto::SessionStart start = session_start(settings, request.labels);
+  start.set_options(asked_options(request, settings));
   for (const std::string& argument : request.command) start.add_command(argument);
   std::error_code ignored;
   const std::filesystem::path directory =
@@ -125,6 +88,7 @@ proto::SessionStart session_start(const LaunchRequest& request, const CaptureSet
 
 proto::SessionStart session_start(const AttachRequest& request) {
   proto::SessionStart start = session_start(request.settings, request.labels);
+  start.set_options(asked_options(request));
   start.set_attached_pid(static_cast<std::uint32_t>(request.pid));
   std::error_code ignored;
   start.set_working_directory(std::filesystem::read_symlink("/proc/" + std::to_string(request.pid) + "/cwd", ignored).string());

@@ -16,7 +16,7 @@ const char* word_of(proto::CallChainKind chains) {
 
 }  // namespace
 
-std::string capture_options(const proto::CaptureSettings& settings) {
+std::string capture_options(const proto::CaptureSettings& settings, std::string_view known) {
   std::string options;
   const auto add = [&options](bool is_wanted, const std::string& option) {
     if (is_wanted) options.append(options.empty() ? "--" : " --").append(option);
@@ -29,7 +29,7 @@ std::string capture_options(const proto::CaptureSettings& settings) {
   add(settings.gpu_page_faults(), "cuda-um-gpu-page-faults");
   add(settings.cuda_events(), "cuda-event-trace");
   const std::string period = settings.pc_sampling_period() == 0 ? "" : ":period=" + std::to_string(settings.pc_sampling_period());
-  add(settings.kernels() == proto::KERNEL_COLLECTION_PC_SAMPLES, "kernels=pc" + period);
+  add(settings.kernels() == proto::KERNEL_COLLECTION_PC_SAMPLES && known.find("--kernels=") == known.npos, "kernels=pc" + period);
   add(true, std::string("cpuctxsw=") + word_of(settings.thread_states()));
   add(true, std::string("sample=") + word_of(settings.cpu_samples()));
   if (settings.cpu_samples() == proto::CPU_SCOPE_NONE) return options;

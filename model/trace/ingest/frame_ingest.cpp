@@ -159,7 +159,7 @@ struct FrameIngest::State {
     provenance.processor_count = message.processor_count();
     provenance.driver_version = message.driver_version();
     provenance.options = message.options();
-    if (message.has_settings()) provenance.options += (provenance.options.empty() ? "" : " ") + capture_options(message.settings());
+    if (message.has_settings()) provenance.options += (provenance.options.empty() ? "" : " ") + capture_options(message.settings(), message.options());
     provenance.working_directory = message.working_directory();
     provenance.attached_pid = message.attached_pid();
     provenance.command.assign(message.command().begin(), message.command().end());
