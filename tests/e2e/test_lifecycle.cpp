@@ -145,14 +145,16 @@ TEST_CASE("a child that has the agent half loaded is named, with what to do abou
 
 TEST_CASE("a service manager's variables that name the process name the program, as without us") {
   const TemporaryFolder folder;
-  const std::string number = GENERATE("$$", "1");  // the recorder's, or that of another process, which stays
-  const std::string check = "for each in \"$LISTEN_PID\" \"$WATCHDOG_PID\" \"$SYSTEMD_EXEC_PID\"; do test \"$each\" = " + number +
+  const std::string number = GENERATE("$$", "1");          // the recorder's, or that of another process, which stays
+  const std::string pidfd = number == "1" ? "7" : "none";  // that of another process stays
+  const std::string check = "test \"${LISTEN_PIDFDID-none}\" = " + pidfd +
+                            " || exit 2; for each in \"$LISTEN_PID\" \"$WATCHDOG_PID\" \"$SYSTEMD_EXEC_PID\"; do test \"$each\" = " + number +
                             " || exit 1; done; test \"$LISTEN_FDS $OTHER_PID\" = \"2 $PPID\" && exit 7";
   const std::string lanescope = program("lanescope").string() + " profile -t nvtx -s none --cpuctxsw=none -o " + (folder.path() / "x").string();
   CAPTURE(number);
   CHECK(run_alone({"/bin/sh", "-c",
-                   "export LISTEN_FDS=2 OTHER_PID=$$ LISTEN_PID=" + number + " WATCHDOG_PID=" + number + " SYSTEMD_EXEC_PID=" + number + "; exec " + lanescope +
-                       " sh -c '" + check + "'"})
+                   "export LISTEN_FDS=2 LISTEN_PIDFDID=7 OTHER_PID=$$ LISTEN_PID=" + number + " WATCHDOG_PID=" + number + " SYSTEMD_EXEC_PID=" + number +
+                       "; exec " + lanescope + " sh -c '" + check + "'"})
             .code == 7);
 }
 

@@ -38,6 +38,15 @@ bool has_our_number(std::string_view entry) {
   return name != kOwnNumbers.end() && inherited_number() != 0 && entry.substr(name->size()) == std::to_string(inherited_number());
 }
 
+// Names the same process as LISTEN_PID, by the number of its pidfd (systemd 258). A program looks at it only if it is there, so it is left out.
+constexpr std::string_view kOwnPidfd = "LISTEN_PIDFDID=";
+
+void leave_out_own_pidfd(std::vector<std::string>& entries) {
+  const bool is_ours =
+      std::any_of(entries.begin(), entries.end(), [](const std::string& entry) { return entry.starts_with(kOwnNumbers.front()) && has_our_number(entry); });
+  if (is_ours) std::erase_if(entries, [](const std::string& entry) { return entry.starts_with(kOwnPidfd); });
+}
+
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
@@ -49,6 +58,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 class ProgramEnvironment {
  public:
   explicit ProgramEnvironment(std::vector<std::string> entries) : entries_(std::move(entries)) {
+    leave_out_own_pidfd(entries_);
     for (std::string& entry : entries_) {
       if (!has_our_number(entry)) continue;
       const std::size_t value = entry.find('=') + 1;

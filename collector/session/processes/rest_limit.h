@@ -1,5 +1,5 @@
 // How long records that wait in memory are still written once a recording has ended. What is left then is dropped and counted, because whoever ended the
-// recording waits for it. On a busy machine 256 MiB of one process can take half a minute.
+// recording waits for it. On a busy machine that takes many seconds.
 #pragma once
 
 #include <cstdint>
