@@ -5,6 +5,8 @@
 #include <fstream>
 #include <utility>
 
+#include <unistd.h>
+
 #include <QDateTime>
 #include <QFile>
 #include <QFileInfo>
@@ -51,6 +53,15 @@ std::filesystem::path unused_name(const std::filesystem::path& file) {
 // Writes the text of notes into the file, with the permissions of the trace. Fails with one sentence, and leaves the present file unchanged.
 Result<void> write_notes(const std::filesystem::path& path, const std::string& text, const std::filesystem::path& trace) {
   return write_text({path.string(), readers_of({&trace, 1})}, {}, [&](const TextConsumer& consumer) { return consumer(text); });
+}
+
+// A new file would take the place of the old one, which the folder alone permits.
+bool is_read_only(const std::filesystem::path& path) {
+  using std::filesystem::perms;
+  std::error_code unknown;
+  const perms permissions = std::filesystem::status(path, unknown).permissions();
+  const bool nobody_may_write = (permissions & (perms::owner_write | perms::group_write | perms::others_write)) == perms::none;  // root may, all the same
+  return !unknown && (nobody_may_write || access(path.c_str(), W_OK) != 0);
 }
 
 Result<void> remove_notes(const std::filesystem::path& path) {
@@ -261,6 +272,12 @@ bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
   const std::string text = format_notes(notes, trace.filename().string());
   if (const QString why = tooMuch(notes, text); !why.isEmpty()) {
     emit said(why);
+    return false;
+  }
+  if (reading == Reading::kDone && is_read_only(file)) {
+    emit said(
+        tr("%1 is read-only, so that notes on this trace are not written. Make it writable: they are written then, at the latest when you close the window.")
+            .arg(name_of_notes(place.trace_file)));
     return false;
   }
   if (const Result<void> written = notes.notes.empty() && notes.other_lines.empty() ? remove_notes(file) : write_notes(file, text, trace); !written) {

@@ -81,6 +81,19 @@ class NotesTest : public QObject {
     QVERIFY(!(QFile::permissions(notesFile()) & (QFile::ReadGroup | QFile::ReadOther)));
   }
 
+  void aReadOnlyFileOfNotesStaysAsItIs() {
+    write("0.000300000  kept\n");
+    const QByteArray before = content(notesFile());
+    QVERIFY(QFile::setPermissions(notesFile(), QFile::ReadOwner | QFile::ReadGroup | QFile::ReadOther));
+    window_ = window_of(known_);
+    timeline().addMarker(400'000, "here");
+    QCOMPARE(content(notesFile()), before);
+    QVERIFY(window_->messages().text().contains("read-only"));
+    QVERIFY(QFile::setPermissions(notesFile(), QFile::ReadOwner | QFile::WriteOwner));
+    timeline().addMarker(500'000, "there");
+    QVERIFY(content(notesFile()).contains("0.000300000  kept\n0.000400000  here\n0.000500000  there\n"));
+  }
+
   void notesOfAnotherTraceDoNotComeWithIt() {
     const QString other = QString::fromStdString((folder_->path() / "other.trace").string());
     write_known_trace(other.toStdString());
