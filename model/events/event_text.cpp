@@ -100,7 +100,7 @@ class PieceOfText {
 }  // namespace
 
 bool write_events(const EventValues& values, std::span<const EventRef> events, std::span<const EventColumn> columns, Delimiter delimiter, const TextSink& write,
-                  std::span<const FurtherColumn> further) {
+                  std::span<const FurtherColumn> further, const Progress& progress) {
   const std::string_view line_end = delimiter == Delimiter::kComma ? "\r\n" : "\n";
   std::string piece;
   std::vector<ValueWriter> writers(columns.size());
@@ -117,15 +117,18 @@ bool write_events(const EventValues& values, std::span<const EventRef> events, s
   };
   append_line([](EventColumn column) { return event_column_header(column); }, [](const FurtherColumn& column) { return column.header; });
   const RangeFinder finder(values);
+  progress.begin(events.size());
   for (std::span<const EventRef> rest = events; !rest.empty(); rest = rest.subspan(std::min(kPieceEvents, rest.size()))) {
     const PieceOfText some(values, finder, rest.first(std::min(kPieceEvents, rest.size())), columns);
     for (std::size_t i = 0; i < std::min(kPieceEvents, rest.size()); ++i) {
       append_line([&](EventColumn column) { return some.text(i, column); }, [&](const FurtherColumn& column) { return column.text(rest[i]); });
       if (piece.size() < kPieceBytes) continue;
+      progress.reach(events.size() - rest.size() + i);
       if (!write(piece)) return false;
       piece.clear();
     }
   }
+  progress.reach(events.size());
   return write(piece);
 }
 

@@ -59,7 +59,7 @@ bool write_table(std::shared_ptr<const Trace> trace, Delimiter delimiter, const 
                        }});
   if (values.trace().provenance().part)
     further.push_back({"In part", [&values](EventRef event) { return std::string(is_counted(values.trace(), event) ? "yes" : "no"); }});
-  return write_events(values, selected_events(values, selection), columns, delimiter, write, further);
+  return write_events(values, selected_events(values, selection), columns, delimiter, write, further, selection.progress);
 }
 
 void write_work(const Trace& trace, EventKind kind, const Event& event, JsonWriter& json) {
@@ -122,10 +122,14 @@ bool export_json(const Trace& trace, const TextConsumer& write, const ExportSele
   const EventValues values(shared, EventScope::whole_trace(trace));
   JsonWriter json(write);
   json.open('[');
-  for (const EventRef ref : selected_events(values, selection)) {
+  const std::vector<EventRef> events = selected_events(values, selection);
+  selection.progress.begin(events.size());
+  std::uint64_t written = 0;
+  for (const EventRef ref : events) {
     json.element().raw("\n").open('{');
     write_object(trace, ref, json);
     json.close('}');
+    selection.progress.reach(++written);
     if (!json.flush_some()) return false;
   }
   json.raw("\n]\n");

@@ -623,7 +623,8 @@ void EventsPanel::copySelection() {
 
 Exports::Write EventsPanel::csvWriter() const {
   return [list = model_->events(), order = model_->sharedOrder(), columns = shownColumns()](const Exports::Destination& to, const std::stop_token& stop) {
-    return write_text(to, stop, [&](const TextConsumer& consumer) { return write_events(list->values, *order, columns, Delimiter::kComma, consumer); });
+    return write_text(to, stop,
+                      [&](const TextConsumer& consumer) { return write_events(list->values, *order, columns, Delimiter::kComma, consumer, {}, to.progress); });
   };
 }
 

@@ -1,6 +1,7 @@
 #include "export/exports.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <QFileDialog>
 #include <QFileInfo>
@@ -11,6 +12,10 @@
 
 namespace lanescope::ui {
 namespace {
+
+constexpr int kBarCharacters = 16;
+constexpr int kWhole = 100;  // %
+constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 // Problems that writers would report in the words of the command line.
 QString why_not_there(const QString& path) {
@@ -24,14 +29,22 @@ QString why_not_there(const QString& path) {
 }  // namespace
 
 Exports::Exports(Settings& settings, QWidget* parent)
-    : QWidget(parent), settings_(settings), text_(new QLabel(this)), cancel_(new QPushButton(tr("Cancel"), this)) {
+    : QWidget(parent), settings_(settings), text_(new QLabel(this)), bar_(new QProgressBar(this)), cancel_(new QPushButton(tr("Cancel"), this)) {
   auto* line = new QHBoxLayout(this);
   line->setContentsMargins(0, 0, 0, 0);
   line->addWidget(text_);
+  line->addWidget(bar_);
   line->addWidget(cancel_);
+  bar_->setAccessibleName(tr("Progress of the export"));
+  bar_->setFixedWidth(bar_->fontMetrics().averageCharWidth() * kBarCharacters);
+  looking_.setInterval(kBetweenLooks);
+  connect(&looking_, &QTimer::timeout, this, &Exports::showProgress);
   cancel_->setAccessibleName(tr("Cancel the export"));
   connect(cancel_, &QPushButton::clicked, this, &Exports::stop);
-  connect(&job_, &LatestJob::runningChanged, this, &QWidget::setVisible);
+  connect(&job_, &LatestJob::runningChanged, this, [this](bool running) {
+    setVisible(running);
+    running ? looking_.start() : looking_.stop();
+  });
   hide();
 }
 
@@ -76,6 +89,8 @@ void Exports::write(const Destination& to, Write write, Lack lacks) {
   }
   if (const QString problem = why_not_there(path); !problem.isEmpty()) return emit ended(problem, MessageWeight::kError);
   path_ = path;
+  progress_ = to.progress;
+  showProgress();
   emit begun();
   text_->setText(tr("Writing %1…").arg(text_->fontMetrics().elidedText(QFileInfo(path).fileName(), Qt::ElideMiddle, 240)));
   cancel_->setEnabled(true);
@@ -92,6 +107,13 @@ void Exports::write(const Destination& to, Write write, Lack lacks) {
       emit ended(lack.isEmpty() ? wrote : wrote + u' ' + lack, lack.isEmpty() ? MessageWeight::kNote : MessageWeight::kError);
     });
   });
+}
+
+// A bar that moves without an end, as long as nobody knows how much there is to write.
+void Exports::showProgress() {
+  const std::optional<double> share = progress_.share();
+  bar_->setRange(0, share ? kWhole : 0);
+  bar_->setValue(static_cast<int>(share.value_or(0) * kWhole));
 }
 
 void Exports::stop() {

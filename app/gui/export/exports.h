@@ -1,5 +1,5 @@
 // Writes files for the user of a window: asks for the file, writes it off the GUI thread, and reports the result. One file at a time; a line in the status bar
-// shows it and can cancel it.
+// shows it with its progress and can cancel it.
 //
 // Threads: the GUI thread only; the Write function is called on another one.
 #pragma once
@@ -9,13 +9,16 @@
 #include <stop_token>
 
 #include <QLabel>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QStringList>
+#include <QTimer>
 #include <QWidget>
 
 #include "base/jobs/latest_job.h"
 #include "base/state/settings.h"
 #include "model/file/new_file.h"
+#include "model/file/progress.h"
 #include "model/file/result.h"
 #include "model/trace/trace.h"
 #include "session/recording_end.h"
@@ -31,6 +34,7 @@ class Exports : public QWidget {
     Readers readers = Readers::kAsUsual;
     std::shared_ptr<const Trace> source = nullptr;  // the trace whose events are written: if events can no longer be read, an exported text is discarded
     std::uint64_t source_bytes = 0;                 // size of the files that hold the trace, which limits the size of the written file (export_limits.h)
+    Progress progress = {};                         // the writer says how far it is
   };
   // Writes the file, or fails with one sentence and leaves an existing file unchanged. Fails soon when asked to stop.
   using Write = std::function<Result<void>(const Destination& to, const std::stop_token& stop)>;
@@ -61,11 +65,15 @@ class Exports : public QWidget {
 
  private:
   [[nodiscard]] bool replaces(const QString& path);
+  void showProgress();
   Settings& settings_;
   QLabel* text_;
+  QProgressBar* bar_;
   QPushButton* cancel_;
   QString path_;
   std::stop_source stop_;
+  Progress progress_;  // of the file that is being written
+  QTimer looking_;     // at the progress
   LatestJob job_;
 };
 

@@ -503,6 +503,7 @@ void MainWindow::saveAs() {
         ExportSelection part = selection;
         part.stop = stop;
         return write_trace(trace, to, part);
+        part.progress = to.progress;
       },
       lacks);
 }

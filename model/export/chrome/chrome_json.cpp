@@ -40,6 +40,8 @@ class ChromeExport {
   }
 
   bool write() {
+    const std::uint64_t events = selection_.event_count(trace_);
+    selection_.progress.begin(events);
     json_.open('{');
     write_members();
     json_.key("traceEvents").open('[');
@@ -51,6 +53,7 @@ class ChromeExport {
       if (!series_.write_counter(id)) return false;
     json_.close(']');
     if (!series_.write_samples()) return false;
+    selection_.progress.reach(events);
     json_.close('}').raw("\n");
     return json_.flush();
   }
@@ -141,6 +144,7 @@ class ChromeExport {
     const LanePositions positions(track);
     for (const EventRef ref : events_in_order(trace_, track, selection_)) {
       events_.write(track.key, positions[ref.lane], trace_.event(ref));
+      selection_.progress.reach(++written_);
       if (!json_.flush_some()) return false;
     }
     return true;
@@ -153,6 +157,7 @@ class ChromeExport {
   ChromeEvents events_;
   ChromeSeries series_;
   Nanoseconds origin_;
+  std::uint64_t written_ = 0;  // events
 };
 
 }  // namespace

@@ -74,7 +74,17 @@ class NsysExport {
   void write() {
     if (most_chain_rows_ && threads_.chain_rows() > *most_chain_rows_) threads_.share_calls();
     nvtx_rows_are_known_ = nvtx_rows_are_known();
-    for (const Track& track : trace_.tracks()) write_track(track);
+    selection_.progress.begin(selection_.event_count(trace_));
+    for (const Track& track : trace_.tracks()) {
+      const std::uint64_t before = written_;
+      write_track(track);
+      written_ = before;
+      for (const LaneId lane : track.lanes) {
+        const auto [first, end] = selection_.events(trace_, lane);
+        written_ += end - first;
+      }
+      selection_.progress.reach(written_);
+    }
     threads_.write_views();
     write_gpu_metrics(trace_, selection_, database_);
     write_mpi(trace_, selection_, database_, ids_, strings_);
@@ -88,7 +98,10 @@ class NsysExport {
   template <typename Write>
   void for_events(const Track& track, NsysTable table, Write write) {
     if (!database_.wants(table)) return;
-    for (const EventRef ref : events_in_order(trace_, track, selection_)) write(ref, trace_.event(ref));
+    for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+      write(ref, trace_.event(ref));
+      selection_.progress.reach(++written_);
+    }
   }
 
   void write_track(const Track& track) {
@@ -328,7 +341,8 @@ class NsysExport {
   NsysIds ids_;
   NsysStrings strings_;
   NsysThreads threads_;
-  std::int64_t grid_ = 0;  // kernels so far, because Nsight Systems numbers them
+  std::uint64_t written_ = 0;  // events of the tracks so far
+  std::int64_t grid_ = 0;      // kernels so far, because Nsight Systems numbers them
   bool nvtx_rows_are_known_ = false;
 };
 

@@ -214,6 +214,7 @@ class TraceFileExport {
       put(proto::FRAME_SESSION_END, 0, end);
     }
     if (selection_.stop.stop_requested()) return stopped_export();
+    selection_.progress.reach(selection_.event_count(trace_));  // some lanes repeat others and are not written
     if (written_) written_ = check_memory();
     return written_ ? writer_.finish() : written_;
   }
@@ -278,6 +279,7 @@ class TraceFileExport {
     put(proto::FRAME_RESOURCES, process.instance, resources(trace_, tables_, id));
 
     TraceChunks chunks(trace_, id, selection_, launches_.events, [&](const proto::EventChunk& chunk, std::uint32_t events) {
+      selection_.progress.reach(events_written_ += events);
       put(proto::FRAME_EVENTS, process.instance, chunk, events);
       return written_.has_value();
     });
@@ -380,6 +382,7 @@ class TraceFileExport {
   std::int64_t epoch_;
   std::vector<std::byte> frame_;
   std::uint64_t unreadable_ = 0;  // events that were left out
+  std::uint64_t events_written_ = 0;
   Result<void> written_;
 };
 
@@ -437,12 +440,18 @@ Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& 
     if (!log) return log.error();
     auto writer = TraceFileWriter::create(*log);
     if (!writer) return writer.error();
+    const std::uint64_t events = selection.event_count(trace);
+    selection.progress.begin(2 * events);  // each is written to the log, and compacted
     if (auto written = TraceFileExport(trace, selection, *writer).write(); !written) return written;
-    const auto go_on = [&](double) { return selection.stop.stop_requested() ? LoadStep::kCancel : LoadStep::kContinue; };
+    const auto go_on = [&](double share) {
+      selection.progress.reach(events + static_cast<std::uint64_t>(share * static_cast<double>(events)));
+      return selection.stop.stop_requested() ? LoadStep::kCancel : LoadStep::kContinue;
+    };
     const auto compacted = compact_trace_file(log->to_read(), path, overwrite, go_on, {.readers = readers});
     if (!compacted && selection.stop.stop_requested()) return stopped_export();
     return compacted ? Result<void>() : compacted.error();
   }
+  selection.progress.begin(selection.event_count(trace));
   return write_beside(path, overwrite, readers, [&](NewFile& place) -> Result<void> {
     auto writer = TraceFileWriter::create(place);
     if (!writer) return writer.error();

@@ -168,3 +168,37 @@ TEST_CASE("every recording comes back from Chrome JSON with its reports, samples
         FAIL("value " << i << ": " << values[i].second << " at " << values[i].first << " came back as " << found[i].second << " at " << found[i].first);
   }
 }
+
+TEST_CASE("an export says how far it is, up to the end, in every format") {
+  const auto trace = opened(fs::path(LANESCOPE_TEST_DATA) / "torch_loader_samples.trace");
+  const TemporaryFolder folder;
+  std::vector<double> shares;
+  const auto looking = [&](const ExportSelection& selection, std::vector<std::size_t>& pieces) {
+    return [&, progress = selection.progress](std::string_view piece) {
+      pieces.push_back(piece.size());
+      shares.push_back(progress.share().value_or(-1));
+      return true;
+    };
+  };
+  for (const bool as_csv : {true, false}) {
+    shares.clear();
+    std::vector<std::size_t> pieces;
+    const ExportSelection selection;
+    CHECK_FALSE(selection.progress.share());
+    const TextConsumer look = looking(selection, pieces);
+    REQUIRE((as_csv ? export_csv(trace, look, selection) : export_chrome_json(*trace, look, selection)));
+    REQUIRE(shares.size() > 10);
+    CHECK(std::is_sorted(shares.begin(), shares.end()));
+    CHECK(shares.front() < 0.2);
+    CHECK(std::count_if(shares.begin(), shares.end(), [](double share) { return share > 0.1 && share < 0.9; }) > 0);
+    CHECK(selection.progress.share() == 1.0);
+  }
+  for (const FileForm form : {FileForm::kLog, FileForm::kCompacted}) {
+    const ExportSelection selection;
+    REQUIRE(export_trace_file(*trace, folder.path() / "out.trace", Overwrite::kAllow, selection, form));
+    CHECK(selection.progress.share().value_or(0) > 0.99);
+  }
+  NsysSqliteOptions options;
+  REQUIRE(export_nsys_sqlite(*trace, folder.path() / "out.sqlite", Overwrite::kAllow, options));
+  CHECK(options.selection.progress.share() == 1.0);
+}

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/file/progress.h"
 #include "model/file/result.h"
 #include "model/trace/trace.h"
 
@@ -27,7 +28,10 @@ struct ExportSelection {
   // Size of the file that the trace was read from. It bounds what is written (export_limits.h). If unknown, nothing is bounded.
   std::optional<std::uint64_t> source_bytes;
 
+  Progress progress;  // of the export, in events
+
   [[nodiscard]] bool takes(LaneId lane) const;
+  [[nodiscard]] std::uint64_t event_count(const Trace& trace) const;  // of all its lanes. O(lanes · log n)
   // The selected part of a lane or a counter: from the first index to before the second. O(log n).
   [[nodiscard]] std::pair<EventIndex, EventIndex> events(const Trace& trace, LaneId lane) const;
   [[nodiscard]] std::pair<std::size_t, std::size_t> values(const Trace& trace, CounterId counter) const;

@@ -10,6 +10,7 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QFileDialog>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QScopeGuard>
 
@@ -399,6 +400,23 @@ class ExportTest : public KnownTraceTest {
     QVERIFY(window_->isVisible() && window_->exports().isWriting());
     QVERIFY(close_with("Cancel it and close"));
     QVERIFY(!window_->isVisible());
+  }
+
+  void howFarAnExportIsIsShown() {
+    auto* bar = window_->exports().findChild<QProgressBar*>();
+    QVERIFY(bar != nullptr && !bar->isVisible());
+    QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
+    const ui::Exports::Destination to{(folder_.path() / "y.csv").string()};
+    window_->exports().write(to, write_until_stopped);
+    QVERIFY(bar->isVisible());
+    QCOMPARE(bar->maximum(), 0);  // it is not known yet how much there is to write
+    to.progress.begin(200);
+    to.progress.reach(50);
+    QVERIFY(wait_for([&] { return bar->maximum() == 100 && bar->value() == 25; }));
+    to.progress.reach(150);
+    QVERIFY(wait_for([&] { return bar->value() == 75; }));
+    window_->exports().stop();
+    QVERIFY(wait_for([&] { return !ended.isEmpty() && !bar->isVisible(); }));
   }
 
   void anExportThatIsCancelledSaysSo() {
