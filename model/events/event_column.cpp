@@ -39,8 +39,8 @@ constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
 }};
 
 constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
-    "Kernel",   "Copy",        "Set",        "Graph launch", "Synchronization", "CUDA API",  "NVTX range",   "NVTX mark",  "OS runtime",
-    "Overhead", "Compilation", "Page fault", "Thread state", "CPU sample",      "Backtrace", "Memory usage", "CUDA event", "Python GIL",
+    "Kernel",      "Copy",       "Set",          "Graph launch", "Synchronization", "CUDA API",     "NVTX range", "NVTX mark",  "OS runtime", "Overhead",
+    "Compilation", "Page fault", "Thread state", "CPU sample",   "Backtrace",       "Memory usage", "CUDA event", "Python GIL", "Processor",
 };
 
 const ColumnDescription& description(EventColumn column) noexcept { return kColumns[static_cast<std::size_t>(column)]; }
@@ -124,8 +124,9 @@ EventKind event_kind(const Trace& trace, EventRef event) noexcept {
     case TrackKind::kPageFaults:
       return EventKind::kPageFault;
     case TrackKind::kThreadStates:
-    case TrackKind::kProcessors:
       return EventKind::kThreadState;
+    case TrackKind::kProcessors:
+      return EventKind::kProcessor;
     case TrackKind::kCpuSamples:
       return EventKind::kCpuSample;
     case TrackKind::kBacktraces:

@@ -61,7 +61,9 @@ bool may_match(const Trace& trace, const TrackKey& key, const EventFilter& filte
     case EventKind::kPageFault:
       return key.kind == TrackKind::kPageFaults;
     case EventKind::kThreadState:
-      return key.kind == TrackKind::kThreadStates || key.kind == TrackKind::kProcessors;
+      return key.kind == TrackKind::kThreadStates;
+    case EventKind::kProcessor:
+      return key.kind == TrackKind::kProcessors;
     case EventKind::kCpuSample:
       return key.kind == TrackKind::kCpuSamples;
     case EventKind::kBacktrace:

@@ -156,7 +156,9 @@ std::optional<std::uint8_t> parse_percentile(std::string_view modifier) {
 }
 
 // Samples and states of threads are not events to be counted: they have reports of their own.
-bool is_summed(EventKind kind) { return kind != EventKind::kThreadState && kind != EventKind::kCpuSample && kind != EventKind::kBacktrace; }
+bool is_summed(EventKind kind) {
+  return kind != EventKind::kThreadState && kind != EventKind::kProcessor && kind != EventKind::kCpuSample && kind != EventKind::kBacktrace;
+}
 
 std::string pivot_words() {
   std::string words;

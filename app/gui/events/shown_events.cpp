@@ -34,9 +34,9 @@ EventScope lanes_of(const Trace& trace, bool (*is_wanted)(TrackKind)) {
 }
 
 EventScope scope_of(const Trace& trace, const std::optional<ShownRow>& row, std::optional<EventKind> kind) {
-  const bool on_request = kind == EventKind::kThreadState || kind == EventKind::kCpuSample || kind == EventKind::kBacktrace;
+  const bool on_request = kind == EventKind::kThreadState || kind == EventKind::kProcessor || kind == EventKind::kCpuSample || kind == EventKind::kBacktrace;
   if (!row && !on_request) return listed_scope(trace);
-  if (!row) return lanes_of(trace, [](TrackKind of) { return of != TrackKind::kProcessors; });  // what ran there are states of threads once more
+  if (!row) return lanes_of(trace, [](TrackKind) { return true; });
   std::vector<LaneId> lanes;
   for (const timeline::LaneSource& source : row->sources)
     if (source.lane < trace.lanes().size()) lanes.push_back(source.lane);

@@ -69,8 +69,9 @@ enum class EventKind : std::uint8_t {
   kMemoryUsage,
   kCudaEvent,
   kPythonLock,  // who holds Python's GIL, and who waits for it
+  kProcessor,   // which thread ran on a processor: the states of threads once more, by processor
 };
-inline constexpr std::size_t kEventKindCount = 18;
+inline constexpr std::size_t kEventKindCount = 19;
 [[nodiscard]] std::array<EventKind, kEventKindCount> all_event_kinds() noexcept;
 [[nodiscard]] std::string_view event_kind_name(EventKind kind) noexcept;  // "Kernel", "Copy", "CUDA API"
 [[nodiscard]] std::string event_kind_word(EventKind kind);                // "cuda-api", as in command lines
