@@ -288,6 +288,7 @@ void ColumnReader::State::read(std::span<const EventRef> events, std::span<std::
     case EventColumn::kStart:
       return each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.start(i); });
     case EventColumn::kDuration:
+      if (values->has_open()) return each(events, numbers, [&](EventRef e) { return values->duration(e); });
       return each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.duration(i); });
     case EventColumn::kCorrelation:
       return correlations(events, numbers);

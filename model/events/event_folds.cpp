@@ -45,7 +45,7 @@ class Folds {
     if (kept_ == Kept::kAllEvents || fold.count == 0) fold.events.push_back(ref);
     ++fold.count;
     fold.start = std::min(fold.start, event.start);
-    fold.duration += event.duration;
+    fold.duration += values_.duration(ref);
     fold.bytes += static_cast<std::uint64_t>(values_.number(ref, EventColumn::kBytes).value_or(0));
   }
 

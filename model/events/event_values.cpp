@@ -99,8 +99,8 @@ EventScope EventScope::row(std::vector<LaneId> lanes) {
   return scope;
 }
 
-EventValues::EventValues(std::shared_ptr<const Trace> trace, EventScope scope)
-    : trace_(std::move(trace)), scope_(std::move(scope)), row_of_lane_(trace_->lanes().size(), kNone) {
+EventValues::EventValues(std::shared_ptr<const Trace> trace, EventScope scope, OpenEvents open)
+    : trace_(std::move(trace)), scope_(std::move(scope)), open_(std::move(open)), row_of_lane_(trace_->lanes().size(), kNone) {
   std::map<RowKey, std::uint32_t> row_of_key;
   for (const LaneId lane : scope_.lanes()) {
     const auto [entry, added] = row_of_key.try_emplace(row_key(*trace_, scope_, lane), static_cast<std::uint32_t>(rows_.size()));
@@ -112,6 +112,14 @@ EventValues::EventValues(std::shared_ptr<const Trace> trace, EventScope scope)
   for (const Track& track : trace_->tracks())
     for (std::size_t i = 0; i < track.lanes.size(); ++i) depth[track.lanes[i]] = i;
   for (std::vector<LaneId>& row : rows_) std::stable_sort(row.begin(), row.end(), [&](LaneId a, LaneId b) { return depth[a] < depth[b]; });
+}
+
+bool EventValues::is_open(EventRef event) const noexcept { return std::binary_search(open_.events.begin(), open_.events.end(), event); }
+
+Nanoseconds EventValues::duration(EventRef event) const noexcept {
+  const Lane& lane = trace_->lane(event.lane);
+  const Nanoseconds known = lane.duration(event.index);
+  return is_open(event) ? std::max(known, open_.now - lane.start(event.index)) : known;
 }
 
 std::optional<Nanoseconds> EventValues::gap_before(EventRef event) const {
@@ -173,7 +181,7 @@ std::optional<std::int64_t> EventValues::number(EventRef event, EventColumn colu
     case EventColumn::kStart:
       return lane.start(event.index);
     case EventColumn::kDuration:
-      return lane.duration(event.index);
+      return duration(event);
     case EventColumn::kGapBefore:
       return gap_before(event);
     case EventColumn::kQueueTime:

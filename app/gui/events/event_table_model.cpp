@@ -211,6 +211,9 @@ QString EventTableModel::text(EventRef event, EventColumn column) const {
     return QString::fromStdString(values.text(event, column));
   const std::optional<std::int64_t> number = values.number(event, column);
   if (!number) return {};
+  if (column == EventColumn::kDuration && open_at_ && values.is_open(event))
+    if (const std::optional<Nanoseconds> now = open_at_(event))
+      return tr("open, %1").arg(QString::fromStdString(timeline::format_duration(*now - values.trace().lane(event.lane).start(event.index))));
   if (content == ColumnContent::kTime) return QString::fromStdString(timeline::format_time(*number));
   if (content == ColumnContent::kDuration) return QString::fromStdString(timeline::format_duration(*number));
   if (content == ColumnContent::kThroughput) return QString::fromStdString(timeline::format_throughput(static_cast<std::uint64_t>(*number), 1'000'000'000));

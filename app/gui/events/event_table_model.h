@@ -85,6 +85,8 @@ class EventTableModel : public QAbstractTableModel {
   // Keeps what is shown, which is then not whole.
   void stopSorting();
   void sortAgain();
+  // Says for an event of the list the present time if it is still open.
+  void setOpenAt(std::function<std::optional<Nanoseconds>(EventRef)> open_at) { open_at_ = std::move(open_at); }
   // The event under the cursor, in any view: its row is tinted at the next painting.
   void setHovered(EventRef event) { hovered_ = event; }
 
@@ -133,6 +135,7 @@ class EventTableModel : public QAbstractTableModel {
   [[nodiscard]] QVariant color(EventRef event) const;  // as drawn by the timeline
 
   std::function<Sought()> sought_ = [] { return Sought(); };
+  std::function<std::optional<Nanoseconds>(EventRef)> open_at_;
   std::vector<int> sought_rows_;
   std::shared_ptr<const EventList> list_;
   std::shared_ptr<const EventList> wanted_;                        // the list that the job orders; equals list_ when it has finished

@@ -13,6 +13,7 @@
 #include <QScrollBar>
 #include <QVBoxLayout>
 
+#include "base/jobs/patience.h"
 #include "events/value_chips.h"
 #include "export/trace_writing.h"
 #include "model/events/event_text.h"
@@ -32,7 +33,7 @@ struct InitialColumn {
   int characters;
 };
 constexpr InitialColumn kInitialColumns[] = {
-    {EventColumn::kName, 34},      {EventColumn::kStart, 16}, {EventColumn::kDuration, 12}, {EventColumn::kGapBefore, 14},  {EventColumn::kQueueTime, 12},
+    {EventColumn::kName, 34},      {EventColumn::kStart, 16}, {EventColumn::kDuration, 14}, {EventColumn::kGapBefore, 14},  {EventColumn::kQueueTime, 12},
     {EventColumn::kNvtxRange, 20}, {EventColumn::kKind, 12},  {EventColumn::kStream, 11},   {EventColumn::kThread, 18},     {EventColumn::kBytes, 11},
     {EventColumn::kGrid, 15},      {EventColumn::kBlock, 13}, {EventColumn::kMemory, 18},   {EventColumn::kThroughput, 12}, {EventColumn::kCorrelation, 13},
 };
@@ -54,7 +55,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
       count_(new QLabel(this)),
       fold_(new QToolButton(this)),
       ordering_(new QLabel(this)),
-      loop_line_(new QLabel(this)) {
+      loop_(new QToolButton(this)) {
   layOut();
   arrangeHeader();
   addActions();
@@ -70,18 +71,18 @@ void EventsPanel::layOut() {
   auto* line = new QHBoxLayout;
   line->setContentsMargins(0, 0, 8, 0);
   line->addWidget(filter_, 1);
+  line->addWidget(loop_);
   line->addWidget(fold_);
   line->addSpacing(6);
   line->addWidget(count_);
   column->addLayout(line);
   column->addWidget(ordering_);
-  column->addWidget(loop_line_);
   column->addWidget(pages_, 1);
-  for (QLabel* strip : {ordering_, loop_line_}) {
-    strip->setContentsMargins(8, 2, 8, 2);
-    strip->setWordWrap(true);
-    strip->hide();
-  }
+  ordering_->setContentsMargins(8, 2, 8, 2);
+  ordering_->setWordWrap(true);
+  ordering_->hide();
+  loop_->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  loop_->setPopupMode(QToolButton::MenuButtonPopup);
   pages_->addWidget(table_);
   pages_->addWidget(nothing_);
   nothing_->setAlignment(Qt::AlignCenter);
@@ -154,10 +155,7 @@ void EventsPanel::connectList() {
     link == QStringLiteral("stop") ? model_->stopSorting() : model_->sortAgain();
     showOrdering();
   });
-  connect(loop_line_, &QLabel::linkActivated, this, [this](const QString& link) {
-    look_ = Look::kFurther;
-    link == QStringLiteral("first") ? table_->scrollToTop() : scrollToLoop();
-  });
+  leadToLoop();
   connect(&state_, &SelectionState::traceChanged, this, &EventsPanel::showRunColumn);
   connect(&state_, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change != TraceChange::kOther) return;
@@ -171,10 +169,22 @@ void EventsPanel::connectList() {
     if (state_.boundRange()) look_ = Look::kFurther;
   });
   shown_.waitFor(model_->sorting());
+  model_->setOpenAt([this](EventRef listed) { return state_.openAt(inTrace(listed)); });
+  connect(&state_, &SelectionState::openEventsChanged, this, [this] {
+    if (model_->events() && model_->events()->values.has_open()) table_->viewport()->update();
+  });
+  connect(&shown_, &ShownEvents::choiceChanged, this, &EventsPanel::followChoice);
+  patience_.setObjectName(QStringLiteral("events-patience"));
+  patience_.setSingleShot(true);
+  patience_.setInterval(kPatience);
+  connect(&patience_, &QTimer::timeout, this, [this] {
+    if (!isOfChoice()) count_->setText(tr("finding events…"));
+  });
   connect(&shown_, &ShownEvents::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) begins_at_top_ = BeginsAtTop::kYes;
     order_failure_.clear();
     ordered_ = 0;
+    followChoice();
     model_->setEvents(shown_.list());
     if (!shown_.list()) showCount();
     showOrdering();
@@ -250,16 +260,38 @@ std::optional<int> EventsPanel::rowOfLoop() const {
 }
 
 void EventsPanel::scrollToLoop() {
-  if (const std::optional<int> row = rowOfLoop()) table_->scrollTo(model_->index(*row, EventTableModel::kNumberColumn), QAbstractItemView::PositionAtTop);
+  const std::optional<int> row = rowOfLoop();
+  if (!row) return;
+  table_->doItemsLayout();  // the scroll bar may still have the range of the list before
+  table_->scrollTo(model_->index(*row, EventTableModel::kNumberColumn), QAbstractItemView::PositionAtTop);
 }
 
-// The events of a recording begin with calls that set everything up. Its list is first seen where the loop begins, as the timeline is, and says so.
+void EventsPanel::leadToLoop() {
+  auto* loop = new QAction(tr("First event of the loop"), loop_);
+  auto* first = new QAction(tr("First of all events"), loop_);
+  auto* menu = new QMenu(loop_);
+  menu->addActions({loop, first});
+  loop_->setMenu(menu);
+  connect(loop_, &QToolButton::clicked, loop, &QAction::trigger);
+  connect(loop, &QAction::triggered, this, [this] {
+    look_ = Look::kFurther;
+    scrollToLoop();
+  });
+  connect(first, &QAction::triggered, this, [this] {
+    look_ = Look::kFurther;
+    table_->scrollToTop();
+  });
+}
+
+// The events of a recording begin with calls that set everything up. Its list is first seen where the loop begins, as the timeline is.
 void EventsPanel::showLoop() {
   const std::optional<int> row = rowOfLoop();
-  loop_line_->setVisible(row.has_value());
+  loop_->setEnabled(row.has_value());
+  loop_->setText(row ? tr("Loop: #%1").arg(*row + 1) : tr("Loop"));
+  loop_->setToolTip(
+      row ? tr("The loop begins with this event; %1 before it").arg(shown_text(timeline::format_counted(static_cast<std::uint64_t>(*row), "event")))
+          : tr("Leads to the first event of the loop, where the list is by start and events come before the loop"));
   if (!row) return;
-  loop_line_->setText(tr("%1 before the loop: <a href='first'>first of all events</a> · <a href='loop'>first of the loop</a>")
-                          .arg(shown_text(timeline::format_counted(static_cast<std::uint64_t>(*row), "event"))));
   if (look_ == Look::kFirst && !state_.selectedEvent().valid()) scrollToLoop();
 }
 
@@ -473,6 +505,19 @@ void EventsPanel::showOrdering() {
   }
   ordering_->setText(text);
   ordering_->setVisible(!text.isEmpty());
+}
+
+bool EventsPanel::isOfChoice() const {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  return !trace || trace->provenance().outline_only || shown_.areTooMany() || (shown_.list() && shown_.list()->choice == shown_.choice());
+}
+
+// Other events are not counted for long as if they were those that are chosen now.
+void EventsPanel::followChoice() {
+  if (isOfChoice())
+    patience_.stop();
+  else if (!patience_.isActive())
+    patience_.start();
 }
 
 void EventsPanel::showCount() {

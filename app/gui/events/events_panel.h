@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QStackedWidget>
 #include <QTableView>
+#include <QTimer>
 #include <QToolButton>
 #include <QWidget>
 
@@ -31,7 +32,7 @@ class EventsPanel : public QWidget {
   void sortBy(EventColumn column, SortDirection direction);
   void setFolding(Folding folding);
   // Where the loop of the trace begins; nothing: it has none, or it is not known (yet). A list by start that nobody has looked through is scrolled there, and
-  // a line above it leads to the first of all events.
+  // a button leads there and to the first of all events.
   void setLoopBegin(std::optional<Nanoseconds> time);
   void focusFilter() { filter_->focusText(); }
   [[nodiscard]] bool isSorting() const { return model_->isSorting(); }
@@ -66,6 +67,7 @@ class EventsPanel : public QWidget {
   void connectTable();
   [[nodiscard]] std::optional<int> rowOfLoop() const;
   void scrollToLoop();
+  void leadToLoop();
   void showLoop();
   void activate(const QModelIndex& index);  // zooms to an event; opens or closes a family, or lists it
   void setFoldState(int row, FoldState state);
@@ -85,6 +87,8 @@ class EventsPanel : public QWidget {
   void returnToPlace();
   [[nodiscard]] bool keepsFamily();  // makes the row of current_family_ current again in another list or order
   void showCount();
+  void followChoice();
+  [[nodiscard]] bool isOfChoice() const;
   void showOrdering();
   [[nodiscard]] QString whyNothing() const;
   void showHeaderMenu(const QPoint& position);
@@ -105,12 +109,13 @@ class EventsPanel : public QWidget {
   QTableView* table_;
   QLabel* nothing_;  // why nothing is listed, instead of the table
   QLabel* count_;
+  QTimer patience_{this};  // how long the count of what was chosen before stays
   QToolButton* fold_;
   QPoint pressed_at_;                                                // in the viewport of the table
   std::optional<std::pair<EventKind, std::string>> current_family_;  // the family of the current row, if there is one
   QLabel* ordering_;    // if there are more events than are held in memory: the progress of ordering or folding, and what is not possible meanwhile
   double ordered_ = 0;  // finished share
-  QLabel* loop_line_;   // how many events are listed in front of the loop, with links to both
+  QToolButton* loop_;   // leads to the first event of the loop, and to the first of all
   std::optional<Nanoseconds> loop_begin_;
   enum class Look { kFirst, kFurther } look_ = Look::kFurther;  // kFirst: the user has done nothing with the list of this trace
   QString order_failure_;

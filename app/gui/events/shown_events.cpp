@@ -60,18 +60,35 @@ ShownEvents::ShownEvents(SelectionState& state, QObject* parent) : QObject(paren
   connect(&moved_, &PacedUpdate::due, this, [this] { gather(TraceChange::kOther); });
   connect(&grown_, &PacedUpdate::due, this, [this] { gather(TraceChange::kSnapshot); });
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) however_many_ = false;
+    if (change == TraceChange::kOther) {
+      however_many_ = false;
+      ++traces_;
+    }
     change == TraceChange::kOther ? gather(change) : grown_.request();
   });
   connect(&state, &SelectionState::shownRowChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::filterChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::timeBindingChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::selectedRangeChanged, this, [this] {
-    if (state_.timeBinding() == TimeBinding::kSelectedRange) moved_.request();
+    if (state_.timeBinding() == TimeBinding::kSelectedRange) move();
   });
   connect(&state, &SelectionState::visibleRangeChanged, this, [this] {
-    if (state_.timeBinding() == TimeBinding::kVisibleRange) moved_.request();
+    if (state_.timeBinding() == TimeBinding::kVisibleRange) move();
   });
+}
+
+EventChoice ShownEvents::choice() const {
+  EventChoice choice{traces_, state_.shownRow(), state_.filter()};
+  choice.filter.window = state_.boundRange();
+  // In front of a saved part are calls that launched its work; they lie outside of the time that the window shows.
+  if (state_.trace() && !choice.filter.window)
+    if (const std::optional<SavedPart>& part = state_.trace()->provenance().part) choice.filter.window = part->time;
+  return choice;
+}
+
+void ShownEvents::move() {
+  moved_.request();
+  emit choiceChanged();
 }
 
 void ShownEvents::listAllTheSame() {
@@ -131,13 +148,11 @@ void ShownEvents::gather(TraceChange change) {
     emit changed(TraceChange::kOther);
     return;
   }
-  EventFilter filter = state_.filter();
-  filter.window = state_.boundRange();
-  // In front of a saved part are calls that launched its work; they lie outside of the time that the window shows.
-  if (const std::optional<SavedPart>& part = trace->provenance().part; part && !filter.window) filter.window = part->time;
-  job_.start([this, trace, row = state_.shownRow(), filter, change, however_many = however_many_](const LatestJob::Context& job) {
+  job_.start([this, trace, chosen = choice(), open = state_.openEvents(), change, however_many = however_many_](const LatestJob::Context& job) {
+    const std::optional<ShownRow>& row = chosen.row;
+    const EventFilter& filter = chosen.filter;
     const std::size_t most = most_listed(*trace);
-    EventList found{EventValues(trace, scope_of(*trace, row, filter.kind)), {}, {}};
+    EventList found{EventValues(trace, scope_of(*trace, row, filter.kind), open), {}, {}, chosen};
     found.events = gather_by_start(*trace, found.values.scope().lanes(), filter, job.stop(), most);
     const bool too_many = found.events.size() > most;
     if (too_many && !however_many) {
@@ -164,6 +179,7 @@ void ShownEvents::gather(TraceChange change) {
       emit changed(change);
     });
   });
+  if (change == TraceChange::kOther) emit choiceChanged();
 }
 
 }  // namespace lanescope::ui

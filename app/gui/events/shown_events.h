@@ -18,10 +18,19 @@
 
 namespace lanescope::ui {
 
+// What decides which events are listed.
+struct EventChoice {
+  std::uint64_t trace = 0;  // how many traces were shown before
+  std::optional<ShownRow> row;
+  EventFilter filter;  // with the part of time
+  bool operator==(const EventChoice&) const = default;
+};
+
 struct EventList {
   EventValues values;
   std::vector<EventRef> events;       // by start; empty if they are too many for memory
   std::optional<EventStream> stream;  // reads the events in that case
+  EventChoice choice;                 // the events were gathered for
   // An upper bound if they are too many for memory.
   [[nodiscard]] std::uint64_t count() const { return stream ? stream->most : events.size(); }
 };
@@ -41,6 +50,8 @@ class ShownEvents : public QObject {
 
   // Null if there is no trace, or only its outline, or if there are too many events.
   [[nodiscard]] const std::shared_ptr<const EventList>& list() const { return list_; }
+  // What is to be listed now. list() is of another choice while other events are gathered.
+  [[nodiscard]] EventChoice choice() const;
   // True if there are more than most_listed() and listAllTheSame() was not called.
   [[nodiscard]] bool areTooMany() const { return too_many_; }
   // Lists them all the same, with a file, until another trace is shown.
@@ -57,17 +68,20 @@ class ShownEvents : public QObject {
   void waitFor(const LatestJob& job) { grown_.after(job); }
 
  signals:
+  void choiceChanged();  // changed() follows when the events are gathered
   // kSnapshot if the list is a later state of the same list.
   void changed(lanescope::ui::TraceChange change);
 
  private:
   void gather(TraceChange change);
+  void move();  // the bound part of time changed
 
   SelectionState& state_;
   LatestJob job_;
   PacedUpdate moved_;  // for changes of the bound part of time
   PacedUpdate grown_;  // for changes of the trace
   std::shared_ptr<const EventList> list_;
+  std::uint64_t traces_ = 0;  // that were shown
   bool too_many_ = false;
   bool however_many_ = false;
 };

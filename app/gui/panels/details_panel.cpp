@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 
 #include "analysis/place.h"
+#include "base/text/event_words.h"
 #include "base/text/shown_name.h"
 #include "base/text/texts.h"
 #include "model/events/name_family.h"
@@ -219,15 +220,9 @@ void DetailsPanel::show() {
   browser_->verticalScrollBar()->setValue(place);
 }
 
-std::vector<timeline::Property> DetailsPanel::propertiesOf(EventRef event) const {
-  const Trace& trace = *state_.trace();
-  const std::optional<Nanoseconds> now = state_.openAt(event);
-  return now ? timeline::describe_open_event(trace, event, *now) : timeline::describe_event(trace, event);
-}
-
 QString DetailsPanel::eventHtml(EventRef event) const {
   const Trace& trace = *state_.trace();
-  const std::vector<timeline::Property> properties = propertiesOf(event);
+  const std::vector<timeline::Property> properties = words_of_event(state_, event);
   QString rows;
   for (std::size_t i = 1; i < properties.size(); ++i)
     rows += property_row(shown_text(properties[i].label).toHtmlEscaped(),
@@ -327,7 +322,7 @@ void DetailsPanel::summarize() {
 
 void DetailsPanel::copyAll() const {
   if (state_.trace() && state_.selectedEvent().valid() && !(shows_range_ && wantedRange()))
-    QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(propertiesOf(state_.selectedEvent()))));
+    QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(words_of_event(state_, state_.selectedEvent()))));
   else
     QGuiApplication::clipboard()->setText(text());
 }

@@ -33,7 +33,6 @@ class DetailsPanel : public QWidget {
 
  private:
   void show();
-  [[nodiscard]] std::vector<timeline::Property> propertiesOf(EventRef event) const;
   [[nodiscard]] QString eventHtml(EventRef event) const;
   [[nodiscard]] QString waitsHtml(EventRef event) const;  // what it waited for
   [[nodiscard]] std::optional<TimeRange> wantedRange() const;

@@ -36,6 +36,8 @@ class PivotPage : public QWidget {
   // What all events of the chosen group have in common; empty if no group is chosen.
   [[nodiscard]] std::vector<ColumnValue> chosenGroup() const;
   [[nodiscard]] bool isComputing() const { return job_.isRunning(); }
+  // The events that the table sums; null: none. While others are being summed, they are not those that were set last.
+  [[nodiscard]] const EventList* summed() const { return made_of_.get(); }
   [[nodiscard]] const LatestJob& summing() const { return job_; }
 
  signals:

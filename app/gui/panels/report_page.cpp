@@ -3,6 +3,7 @@
 #include <QVBoxLayout>
 
 #include "analysis/place.h"
+#include "base/jobs/patience.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
@@ -35,6 +36,13 @@ ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* 
     while_shown_.atOnce();
   });
   connect(&state, &SelectionState::boundRangeChanged, &while_shown_, &WhileShown::soon);
+  connect(&state, &SelectionState::boundRangeChanged, this, &ReportPage::followRange);
+  patience_.setSingleShot(true);
+  patience_.setInterval(kPatience);
+  connect(&patience_, &QTimer::timeout, this, [this] {
+    table_->hide();
+    showMessage(tr("Making the report…"));
+  });
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
     if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_.subject.trace)
       answered_.show(made_.subject, *time, event_at(*made_.subject.trace, *time));
@@ -60,10 +68,23 @@ void ReportPage::showMessage(const QString& sentence) {
   message_->setVisible(!sentence.isEmpty());
 }
 
+// A table of another part of time is not shown for long as if it were of the bound one.
+void ReportPage::followRange() {
+  const std::shared_ptr<const Trace> trace = answered_.trace();
+  const bool is_of_range = made_.subject.trace && made_.report == report_ && made_.time == answered_.boundRange();
+  if (is_of_range || !report_ || !trace || trace->provenance().outline_only) {
+    patience_.stop();
+    table_->show();
+  } else if (!patience_.isActive() && !table_->isHidden()) {
+    patience_.start();
+  }
+}
+
 void ReportPage::clear() {
   job_.cancel();
   asked_ = made_ = {};
   table_->setTable(nullptr);
+  followRange();
   showMessage({});
 }
 
@@ -91,6 +112,7 @@ void ReportPage::refresh() {
     if (const Result<void> all = check_all_was_read(*wanted.subject.trace); !all) table = all.error();
     job.deliver([this, wanted, table = std::move(table)]() mutable {
       made_ = wanted;
+      followRange();
       if (!table) {
         table_->setTable(nullptr);
         return showMessage(QString::fromStdString(table.error().text));

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <QLabel>
+#include <QTimer>
 #include <QWidget>
 
 #include "analysis/answered_trace.h"
@@ -34,6 +35,7 @@ class ReportPage : public QWidget {
   void clear();
   void refresh();
   void showMessage(const QString& sentence);
+  void followRange();
 
   SelectionState& state_;
   AnsweredTrace& answered_;
@@ -47,8 +49,9 @@ class ReportPage : public QWidget {
     std::optional<TimeRange> time;
     bool operator==(const Made&) const = default;
   };
-  Made asked_;  // the last request
-  Made made_;   // what the table shows; has no trace if the table is empty
+  Made asked_;             // the last request
+  Made made_;              // what the table shows; has no trace if the table is empty
+  QTimer patience_{this};  // how long the table of another part of time stays
   WhileShown while_shown_{*this, [this] { refresh(); }};
 };
 

@@ -8,6 +8,7 @@
 #include <QHeaderView>
 
 #include "analysis/command_text.h"
+#include "base/jobs/patience.h"
 #include "base/room/elided_label.h"
 #include "base/text/texts.h"
 #include "events/value_chips.h"
@@ -42,6 +43,8 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
       of_(new AnsweredTraceBox(answered, this)),
       choice_(new QComboBox(this)),
       command_(new ElidedLabel(this)),
+      counted_(new QStackedWidget(this)),
+      counting_(new QLabel(this)),
       pages_(new QStackedWidget(this)),
       model_(new StatisticsModel(this)),
       table_(new QuietFocus<QTableView>(this)),
@@ -68,11 +71,21 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
   connect(&shown, &ShownEvents::changed, this, [this] {
     if (isVisible()) compute();
   });
+  connect(&shown, &ShownEvents::choiceChanged, this, &StatisticsPanel::followChoice);
+  connect(&pivot_->summing(), &LatestJob::runningChanged, this, &StatisticsPanel::followChoice);
+  connect(&patience_, &QTimer::timeout, this, [this] {
+    if (isOfChoice()) return;
+    counting_->setText(whatIsCounted());
+    counted_->setCurrentWidget(counting_);
+  });
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     showCommand();
     // The listed events may still belong to the previous trace.
     const bool is_listed = shown_.list() && &shown_.list()->values.trace() == state_.trace().get();
-    if (change == TraceChange::kOther) isVisible() && is_listed ? compute() : clear();
+    if (change != TraceChange::kOther) return;
+    summed_ = nullptr;
+    isVisible() && is_listed ? compute() : clear();
+    followChoice();
   });
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &StatisticsPanel::computeHistogram);
   connect(table_, &QTableView::doubleClicked, this, &StatisticsPanel::filterToName);
@@ -109,7 +122,14 @@ void StatisticsPanel::layOut() {
   pages_->addWidget(report_);
   pages_->addWidget(pivot_);
   for (QWidget* chart : {static_cast<QWidget*>(durations_), static_cast<QWidget*>(utilisation_)}) chart->setMinimumSize(kChartWidth / 2, 60);
-  column->addWidget(splitter, 1);
+  counting_->setAlignment(Qt::AlignCenter);
+  counting_->setForegroundRole(QPalette::PlaceholderText);
+  patience_.setObjectName(QStringLiteral("statistics-patience"));
+  patience_.setSingleShot(true);
+  patience_.setInterval(kPatience);
+  counted_->addWidget(splitter);
+  counted_->addWidget(counting_);
+  column->addWidget(counted_, 1);
 
   show_commands_in(*command_);
   command_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
@@ -156,6 +176,7 @@ void StatisticsPanel::showChoice() {
   report_->setReport(report);
   showCommand();
   showWhyNothing();
+  followChoice();
   if (!report && computed_ && isVisible()) isByColumns() || named_ != computed_ || model_->grouping() != grouping() ? compute() : computeHistogram();
 }
 
@@ -191,17 +212,43 @@ void StatisticsPanel::showEvent(QShowEvent* event) {
     compute();
   else
     showSelected();
+  followChoice();
+}
+
+// Sums of what was chosen before are not shown for long as if they were of what is chosen now.
+void StatisticsPanel::followChoice() {
+  if (isOfChoice()) {
+    patience_.stop();
+    counted_->setCurrentIndex(0);
+  } else if (!patience_.isActive() && counted_->currentWidget() != counting_) {
+    patience_.start();
+  }
+}
+
+// Reports say by themselves of what they are. If nothing is counted, whyNothing() says why.
+bool StatisticsPanel::isOfChoice() const {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!isVisible() || pages_->currentWidget() == report_ || !trace || trace->provenance().outline_only || shown_.areTooMany()) return true;
+  const EventList* const summed = isByColumns() ? pivot_->summed() : summed_.get();
+  return summed != nullptr && summed->choice == shown_.choice();
+}
+
+QString StatisticsPanel::whatIsCounted() const {
+  if (!state_.boundRange()) return tr("Counting the events…");
+  return state_.timeBinding() == TimeBinding::kVisibleRange ? tr("Counting the events of the visible range…")
+                                                            : tr("Counting the events of the selected range…");
 }
 
 void StatisticsPanel::clear() {
   for (LatestJob* job : {&picking_job_, &statistics_job_, &histogram_job_, &utilisation_job_}) job->cancel();
-  taken_ = computed_ = named_ = nullptr;
+  taken_ = computed_ = named_ = summed_ = nullptr;
   utilisation_source_ = nullptr;
   model_->setStatistics(nullptr, {});
   pivot_->setEvents(nullptr);
   durations_->setHistogram({}, {});
   utilisation_->setUtilisation({});
   showUtilisation();
+  followChoice();
 }
 
 // For two traces, the events of the one that is answered about are picked first.
@@ -212,7 +259,7 @@ void StatisticsPanel::compute() {
     return computeOf(taken_);
   }
   picking_job_.start([this, list = taken_, is_held = answered_.held()](const LatestJob::Context& job) {
-    auto events = std::make_shared<EventList>(EventList{list->values, {}, {}});
+    auto events = std::make_shared<EventList>(EventList{list->values, {}, {}, list->choice});
     std::copy_if(list->events.begin(), list->events.end(), std::back_inserter(events->events), is_held);
     if (list->stream) events->stream = kept_of(*list->stream, is_held);
     job.deliver([this, events] { computeOf(events); });
@@ -278,6 +325,8 @@ void StatisticsPanel::computeStatistics() {
       std::vector<int> lines;
       for (const auto& [kind, name] : names) lines.push_back(model_->rowNamed(kind, name).value_or(TablePlace::kGone));
       is_same ? place.restore(*table_, lines) : table_->scrollToTop();
+      summed_ = list;
+      followChoice();
       if (!selectedEntry()) showSelected();
       computeHistogram();
     });

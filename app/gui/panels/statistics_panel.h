@@ -1,7 +1,7 @@
 // Durations by name of the shown events, their sums by columns, or a report; beside them the distribution of durations and how busy GPUs were over time. The
 // name of the selected event is selected, and the name of the event under the cursor is marked. Choosing a name selects its longest event.
 //
-// Nothing is computed while the panel is hidden.
+// Nothing is computed while the panel is hidden. If it takes long to count what is chosen now, the panel says so instead of showing what it counted before.
 #pragma once
 
 #include <QComboBox>
@@ -9,6 +9,7 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTableView>
+#include <QTimer>
 #include <QWidget>
 
 #include "analysis/answered_trace.h"
@@ -58,6 +59,9 @@ class StatisticsPanel : public QWidget {
   void fillChoice();
   void showChoice();
   void showCommand();
+  void followChoice();
+  [[nodiscard]] bool isOfChoice() const;
+  [[nodiscard]] QString whatIsCounted() const;
   void clear();
   void compute();
   void computeOf(const std::shared_ptr<const EventList>& events);
@@ -85,11 +89,15 @@ class StatisticsPanel : public QWidget {
   std::shared_ptr<const EventList> computed_;  // what the table covers, of the trace that is answered about
   std::shared_ptr<const EventList> taken_;     // the list of `shown_`
   std::shared_ptr<const EventList> named_;     // the list that the names belong to
+  std::shared_ptr<const EventList> summed_;    // the list whose sums the table shows
   bool is_nothing_counted_ = false;            // in `computed_`
   QString lack_;                               // why nothing can be counted: events that can no longer be read; empty if all can be read
   AnsweredTraceBox* of_;
   QComboBox* choice_;
   QLabel* command_;
+  QStackedWidget* counted_;  // the sums with their charts, or `counting_`
+  QLabel* counting_;         // says what is being counted
+  QTimer patience_{this};    // how long the sums of an earlier choice stay
   QStackedWidget* pages_;
   StatisticsModel* model_;
   QTableView* table_;

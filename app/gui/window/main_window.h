@@ -155,6 +155,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void showTitle();
   void showActivity();
   void showProgressElsewhere(const session::RecordingStatistics& statistics, const RecordingSource::Elsewhere& elsewhere);
+  void leaveClock();
   void showRecordingProgress(const session::RecordingStatistics& statistics);
   void ask(const Wish& wish);
   void start(const Wish& wish);

@@ -14,6 +14,7 @@
 #include "base/files/editor.h"
 #include "base/files/file_path.h"
 #include "base/input/leave_field.h"
+#include "base/text/event_words.h"
 #include "base/text/texts.h"
 #include "export/picture_dialog.h"
 #include "export/save_dialog.h"
@@ -105,7 +106,7 @@ void MainWindow::connectFiles() {
 void MainWindow::connectSelection() {
   connect(actions_.copy_details, &QAction::triggered, this, [this] {
     if (state_.trace() && state_.selectedEvent().valid())
-      QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
+      QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(words_of_event(state_, state_.selectedEvent()))));
   });
   connect(actions_.find, &QAction::triggered, search_, &EventSearch::focusText);
   connect(actions_.find_next, &QAction::triggered, search_, &EventSearch::next);
@@ -502,8 +503,8 @@ void MainWindow::saveAs() {
       [trace, selection](const Exports::Destination& to, const std::stop_token& stop) {
         ExportSelection part = selection;
         part.stop = stop;
-        return write_trace(trace, to, part);
         part.progress = to.progress;
+        return write_trace(trace, to, part);
       },
       lacks);
 }

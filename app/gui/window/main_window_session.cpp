@@ -232,8 +232,7 @@ void MainWindow::connectRecording() {
     messages_->withdraw(shown_text(diagnostic_message(session::kNamingMessage)));
     messages_->settle(MessageSubject::kRecording);
     if (!isRecording()) {
-      timeline_->setClock(std::nullopt);
-      state_.setOpenEvents({}, std::nullopt);
+      leaveClock();
       diagnostics_->setRecording(DiagnosticsPanel::Recording::kIsOver);
       timeline_->setFollowLive(timeline::FollowLive::kNo);
     }
@@ -361,14 +360,22 @@ void MainWindow::showActivity() {
   if (!session_.isReading() && !isRecording()) status_->showIdle();
 }
 
+// Nothing is recorded any more: what was open is as long as it was when the recording ended.
+void MainWindow::leaveClock() {
+  timeline_->setClock(std::nullopt);
+  state_.setOpenEvents({}, std::nullopt);
+}
+
 void MainWindow::showRecordingProgress(const session::RecordingStatistics& statistics) {
   const QString seconds = QString::number(std::chrono::duration<double>(statistics.elapsed).count(), 'f', 1);
   const QString dropped = QString::fromStdString(timeline::format_count(statistics.dropped));
   if (const auto elsewhere = session_.recording()->elsewhere()) return showProgressElsewhere(statistics, *elsewhere);
   const Nanoseconds epoch = state_.trace() ? state_.trace()->provenance().monotonic_epoch : 0;
   const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC, as in the trace
-  if (statistics.has_ceased && !session_.recording()->isStopping())
+  if (statistics.has_ceased && !session_.recording()->isStopping()) {
+    leaveClock();
     return status_->showRecording({tr("○ Not recording: the file has ended, the program runs"), events_text(state_.trace().get())});
+  }
   const std::vector<EventRef>& open = session_.recording()->openEvents();
   if (epoch != 0 && !session_.recording()->isStopping()) {
     timeline_->setClock(now.count() - epoch);

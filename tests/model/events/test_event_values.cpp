@@ -266,3 +266,21 @@ TEST_CASE("who holds Python's lock is a kind of its own") {
   }
   CHECK(event_kind_name(EventKind::kPythonLock) == "Python GIL");
 }
+
+// "forward" began at 10 and is known to have lasted 30; now it is 5,000.
+TEST_CASE("an open event has lasted until now, for its value and for the order of a list") {
+  const KnownTrace known;
+  const EventScope scope = EventScope::whole_trace(*known.trace);
+  const EventValues values(known.trace, scope, {{known.forward}, 5'000});
+  CHECK(values.is_open(known.forward));
+  CHECK_FALSE(values.is_open(known.step));
+  CHECK(values.number(known.forward, EventColumn::kDuration) == 5'000 - 10);
+  CHECK(values.text(known.forward, EventColumn::kDuration) == "4990");
+  CHECK(values.number(known.step, EventColumn::kDuration) == 100);
+  const std::vector<EventRef> both{known.forward, known.step};
+  std::vector<std::int64_t> numbers(2);
+  ColumnReader(values, EventColumn::kDuration).read(both, numbers);
+  CHECK(numbers == std::vector<std::int64_t>{4'990, 100});
+  const EventValues earlier(known.trace, scope, {{known.forward}, 20});  // a clock that is behind what is known of the event
+  CHECK(earlier.number(known.forward, EventColumn::kDuration) == 30);
+}

@@ -114,6 +114,7 @@ void ViewState::makeReady(std::shared_ptr<const Trace> trace) {
 }
 
 void ViewState::setClock(Clock clock) {
+  if (clock == clock_) return;
   clock_ = clock;
   if (!clock_) open_events_.clear();
   if (content_->is_on_demand()) return;  // it does not grow

@@ -89,6 +89,14 @@ std::optional<Nanoseconds> SelectionState::openAt(EventRef event) const {
   return lane.size() == event.index + 1 && lane.end(event.index) < *now_ ? now_ : std::nullopt;
 }
 
+OpenEvents SelectionState::openEvents() const {
+  OpenEvents open;
+  if (now_) open.now = *now_;
+  std::copy_if(open_events_.begin(), open_events_.end(), std::back_inserter(open.events), [this](EventRef event) { return openAt(event).has_value(); });
+  std::sort(open.events.begin(), open.events.end());
+  return open;
+}
+
 void SelectionState::followBoundRange() {
   if (const std::optional<TimeRange> range = boundRange(); std::exchange(bound_range_, range) != range) emit boundRangeChanged();
 }

@@ -14,6 +14,7 @@
 #include <QString>
 
 #include "model/events/event_query.h"
+#include "model/events/event_values.h"
 #include "model/trace/trace.h"
 #include "timeline/core/rows/row_tree.h"
 #include "timeline/widget/selection.h"
@@ -75,6 +76,7 @@ class SelectionState : public QObject {
   void setOpenEvents(std::vector<EventRef> events, std::optional<Nanoseconds> now);
   // The clock if the event is open; nothing if it has ended.
   [[nodiscard]] std::optional<Nanoseconds> openAt(EventRef event) const;
+  [[nodiscard]] OpenEvents openEvents() const;  // those of trace()
 
   // Asks for the event to be brought into view, with this part of time around it (nothing: a suitable one); selects it.
   void activate(EventRef event, std::optional<TimeRange> around = std::nullopt);

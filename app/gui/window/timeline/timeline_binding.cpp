@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QMenu>
 
+#include "base/text/event_words.h"
 #include "events/value_chips.h"
 #include "kernels/kernel_facts.h"
 #include "model/events/event_text.h"
@@ -192,18 +193,20 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
   });
   addZooms(menu);
   menu.addSeparator();
-  menu.addAction(tr("Copy as TSV"), this, [trace, event] {
+  menu.addAction(tr("Copy as TSV"), this, [this, trace, event] {
     std::string text;
     const auto append = [&](std::string_view piece) {
       text.append(piece);
       return true;
     };
-    const EventValues values(trace, EventScope::whole_trace(*trace));
+    const EventValues values(trace, EventScope::whole_trace(*trace), trace == state_.trace() ? state_.openEvents() : OpenEvents());
     if (write_events(values, std::array{event}, event_columns_of(*trace), Delimiter::kTab, append))
       QGuiApplication::clipboard()->setText(QString::fromStdString(text));
   });
-  menu.addAction(tr("Copy the event's details"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this,
-                 [trace, event] { QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*trace, event)))); });
+  menu.addAction(tr("Copy the event's details"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this, [this, trace, event] {
+    if (const EventRef now = state_.inTrace(event, *trace); now.valid())
+      QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(words_of_event(state_, now))));
+  });
   menu.exec(position);
 }
 

@@ -36,12 +36,22 @@ class EventScope {
   bool is_row_ = false;
 };
 
+// Events that are still open while a program is recorded, and the present time, up to which they have lasted.
+struct OpenEvents {
+  std::vector<EventRef> events;  // ascending
+  Nanoseconds now = 0;
+};
+
 class EventValues {
  public:
-  EventValues(std::shared_ptr<const Trace> trace, EventScope scope);
+  // Open events have lasted until now; the trace has what was known of them when they were seen last.
+  EventValues(std::shared_ptr<const Trace> trace, EventScope scope, OpenEvents open = {});
 
   [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
   [[nodiscard]] const EventScope& scope() const noexcept { return scope_; }
+  [[nodiscard]] bool has_open() const noexcept { return !open_.events.empty(); }
+  [[nodiscard]] bool is_open(EventRef event) const noexcept;          // O(log open events)
+  [[nodiscard]] Nanoseconds duration(EventRef event) const noexcept;  // until now if it is open
 
   // Requires, for each of these: the event lies in a lane of the scope.
 
@@ -65,6 +75,7 @@ class EventValues {
 
   std::shared_ptr<const Trace> trace_;
   EventScope scope_;
+  OpenEvents open_;
   std::vector<std::vector<LaneId>> rows_;
   std::vector<std::uint32_t> row_of_lane_;  // kNone for lanes outside the scope
 };

@@ -5,6 +5,9 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTimer>
 #include <QToolButton>
 
 #include "../../../timeline/traces.h"
@@ -78,6 +81,65 @@ class EventsTest : public KnownTraceTest {
     window_->state().setFilter(filter);
     QVERIFY(settle(*window_));
     QCOMPARE(events_table(*window_)->model()->rowCount(), count(TrackKind::kThreadStates));
+    filter.kind = EventKind::kProcessor;
+    window_->state().setFilter(filter);
+    QVERIFY(settle(*window_));
+    QCOMPARE(events_table(*window_)->model()->rowCount(), count(TrackKind::kProcessors));
+    QCOMPARE(cell(*events_table(*window_), 0, EventColumn::kKind), QString("Processor"));
+  }
+
+  // However long it takes: the sums of the whole trace are not shown as if they were those of the range.
+  void whatIsStillCountedIsSaidInPlaceOfOtherSums() {
+    window_->actions().statistics->trigger();
+    QVERIFY(settle(*window_));
+    ui::StatisticsPanel& statistics = window_->statistics();
+    QWidget* const sums = statistics.findChild<QSplitter*>("statistics-parts");
+    auto* const pages = qobject_cast<QStackedWidget*>(sums->parentWidget());
+    QVERIFY(pages != nullptr && sums->isVisible());
+    const auto kernels = [&] {
+      std::uint64_t count = 0;
+      for (int row = 0; row < statistics.model().rowCount(); ++row)
+        if (statistics.model().entry(row).kind == EventKind::kKernel) count += statistics.model().entry(row).count;
+      return count;
+    };
+    QCOMPARE(kernels(), std::uint64_t{kKernels});
+    // It is out of patience before the events are gathered, which begins after a pause.
+    for (const char* patience : {"statistics-patience", "events-patience"}) window_->findChild<QTimer*>(patience)->setInterval(0);
+    QStringList said;
+    connect(pages, &QStackedWidget::currentChanged, pages, [&] {
+      const auto* label = qobject_cast<QLabel*>(pages->currentWidget());
+      said += label ? label->text() : QString("%1 kernels").arg(kernels());
+    });
+    window_->state().setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
+    QVERIFY(settle(*window_));
+    QCOMPARE(said, QStringList({"Counting the events of the selected range…", "1 kernels"}));
+    QVERIFY(sums->isVisible());
+    said.clear();
+    statistics.chooseReport(ui::StatisticsPanel::kColumns);
+    QVERIFY(settle(*window_));
+    said.clear();
+    window_->state().setSelectedRange(std::nullopt);
+    QVERIFY(settle(*window_));
+    QVERIFY2(said.size() == 2 && said.first() == "Counting the events…", qPrintable(said.join(u';')));
+    QVERIFY(sums->isVisible());
+  }
+
+  void aListOfOtherEventsIsNotCountedAsIfItWereOfTheRange() {
+    const auto counts = [&] {
+      QStringList texts;
+      for (const QLabel* label : window_->findChild<ui::EventsPanel*>()->findChildren<QLabel*>()) texts += label->text();
+      return texts;
+    };
+    const QString all = QString::fromStdString(timeline::format_counted(kEvents, "event").english());
+    QVERIFY(counts().contains(all));
+    QTimer* const patience = window_->findChild<QTimer*>("events-patience");
+    patience->setInterval(0);
+    QStringList meanwhile;
+    connect(patience, &QTimer::timeout, patience, [&] { meanwhile = counts(); });
+    window_->state().setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
+    QVERIFY(settle(*window_));
+    QVERIFY2(meanwhile.contains("finding events…") && !meanwhile.contains(all), qPrintable(meanwhile.join(u';')));
+    QVERIFY(!counts().contains("finding events…") && !counts().contains(all));
   }
 
   // However the list is sorted, because the sort indicator takes room beside a title.

@@ -1,4 +1,5 @@
 // A real program, launched from the viewer and drawn while it runs.
+#include <QClipboard>
 #include <QComboBox>
 #include <QHelpEvent>
 #include <QLineEdit>
@@ -286,9 +287,24 @@ class RecordingTest : public QObject {
     };
     QVERIFY(wait_for(is_said));
 
-    // Details say how long it is open by now, and go on saying so.
+    // In the list of events it is the longest one, and goes on.
+    const auto in_list = [&](int row) {
+      const QAbstractItemModel& events = *events_table(window)->model();
+      return std::pair(events.index(row, ui::EventTableModel::columnOf(EventColumn::kName)).data().toString(),
+                       events.index(row, ui::EventTableModel::columnOf(EventColumn::kDuration)).data().toString());
+    };
+    events_table(window)->sortByColumn(ui::EventTableModel::columnOf(EventColumn::kDuration), Qt::DescendingOrder);
+    QVERIFY(wait_for([&] { return in_list(0).first == "left open" && in_list(0).second.startsWith("open, "); }));
+    const QString by_then = in_list(0).second;
+    QVERIFY(wait_for([&] { return in_list(0).second != by_then; }));
+    QVERIFY2(in_list(0).second.startsWith("open, "), qPrintable(in_list(0).second));
+    QVERIFY2(!in_list(1).second.startsWith("open"), qPrintable(in_list(1).second));
+
+    // Details say how long it is open by now, and go on saying so; so does what is copied.
     window.showPanel("details");
     window.state().setSelectedEvent(ranges_open().front());
+    window.actions().copy_details->trigger();
+    QVERIFY2(QGuiApplication::clipboard()->text().contains("by now"), qPrintable(QGuiApplication::clipboard()->text()));
     const auto details = [&] { return window.findChild<ui::DetailsPanel*>()->text(); };
     QVERIFY(wait_for([&] { return details().contains("by now"); }));
     QVERIFY2(!details().contains("Duration"), qPrintable(details()));
@@ -301,6 +317,43 @@ class RecordingTest : public QObject {
     QVERIFY2(!details().contains("by now") && details().contains("Duration"), qPrintable(details()));
     QCOMPARE(ranges_open().size(), std::size_t{1});
     QVERIFY(window.state().trace()->event(ranges_open().front()).end() >= known);
+  }
+
+  // Of a program that runs on behind the end of its file, nobody knows what it does by now.
+  void noRangeGoesOnOnceTheFileHasEnded() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "ended.trace");
+    launch.program = "sh";
+    launch.arguments = QString("-c '%1 & exec %2'")
+                           .arg(QString::fromStdString(program("lanescope_program_nvtx_endless").string()),
+                                QString::fromStdString(program("lanescope_program_nvtx_ticking").string()));
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    window.showPanel("details");
+    const auto range = [&] {
+      const auto& trace = window.state().trace();
+      const auto found = trace ? gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = "left open"}) : std::vector<EventRef>();
+      return found.empty() ? EventRef{} : found.front();
+    };
+    const auto details = [&] { return window.findChild<ui::DetailsPanel*>()->text(); };
+    QVERIFY(wait_for([&] { return range().valid(); }));
+    window.state().setSelectedEvent(range());
+    QVERIFY(wait_for([&] { return details().contains("by now"); }));
+    rlimit before{};
+    QVERIFY(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{1, before.rlim_max};
+    QVERIFY(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    const bool is_said = wait_for([&] { return shows(window, "Not recording: the file has ended"); });
+    QVERIFY(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    std::signal(SIGXFSZ, handler);
+    QVERIFY(is_said && window.isRecording());
+    QVERIFY(wait_for([&] { return !details().contains("by now"); }));
+    QVERIFY(window.state().openEvents().events.empty());
+    window.stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
   }
 
   // What repeats goes by the time that it is most of: of a program that stands still, the clock tells more of that than its events.

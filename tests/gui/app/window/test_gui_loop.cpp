@@ -5,6 +5,7 @@
 
 #include <QFileDialog>
 #include <QLabel>
+#include <QMenu>
 #include <QRegularExpression>
 #include <QScrollBar>
 #include <QToolButton>
@@ -102,40 +103,55 @@ class LoopTest : public QObject {
     QCOMPARE(before, 0);  // the recording starts with one
   }
 
-  // The list of events is of the whole recording, and first seen where the loop begins; a line says what comes before, and leads there.
+  // The list of events is of the whole recording, and first seen where the loop begins; a button says where that is, and leads there and back.
   void eventsAreFirstSeenWhereTheLoopBegins() {
-    QVERIFY(opens(training()));
-    const Nanoseconds begin = window_->timelineView().loops().front().range.begin;
+    QVERIFY(opens(known_trace_in(folder_)));  // which has no loop
+    auto* panel = window_->findChild<ui::EventsPanel*>();
+    QToolButton* loop = nullptr;
+    for (QToolButton* button : panel->findChildren<QToolButton*>())
+      if (button->text().startsWith("Loop")) loop = button;
+    QVERIFY(loop != nullptr && !loop->isEnabled());
     QTableView& table = *events_table(*window_);
+    const QRect place(table.mapTo(window_.get(), QPoint()), table.size());
+    QVERIFY(open_and_settle(*window_, training()));
+    const Nanoseconds begin = window_->timelineView().loops().front().range.begin;
     const EventScope scope = ui::listed_scope(trace());
     const std::vector<EventRef> all = gather_by_start(trace(), scope.lanes(), {});
     QCOMPARE(table.model()->rowCount(), static_cast<int>(all.size()));
     const auto before = static_cast<int>(std::count_if(all.begin(), all.end(), [&](EventRef event) { return trace().event(event).start < begin; }));
     QVERIFY(before > 100);
-    QLabel* line = nullptr;
-    for (QLabel* label : window_->findChildren<QLabel*>())
-      if (label->isVisible() && label->text().contains("before the loop")) line = label;
-    QVERIFY(line != nullptr);
-    QVERIFY2(line->text().startsWith(QString::fromStdString(timeline::format_count(static_cast<std::uint64_t>(before))) + " events"), qPrintable(line->text()));
+    QVERIFY(loop->isVisible() && loop->isEnabled());
+    QCOMPARE(loop->text(), QString("Loop: #%1").arg(before + 1));
+    QVERIFY2(loop->toolTip().contains(QString::fromStdString(timeline::format_count(static_cast<std::uint64_t>(before))) + " events before"),
+             qPrintable(loop->toolTip()));
+    QCOMPARE(QRect(table.mapTo(window_.get(), QPoint()), table.size()), place);  // the table is where it was
     const auto top = [&] { return table.rowAt(1); };
     QCOMPARE(top(), before);
     QVERIFY(!window_->state().selectedEvent().valid());
-    emit line->linkActivated("first");
+    const auto choose = [&](const QString& entry) {
+      for (QAction* action : loop->menu()->actions())
+        if (action->text() == entry) action->trigger();
+    };
+    choose("First of all events");
     QCOMPARE(top(), 0);
-    emit line->linkActivated("loop");
+    choose("First event of the loop");
     QCOMPARE(top(), before);
-    // In another order, or of a part, the line says nothing; what the user looks at is not moved.
+    choose("First of all events");
+    QTest::mouseClick(loop, Qt::LeftButton, {}, {loop->height() / 2, loop->height() / 2});
+    QCOMPARE(top(), before);
+    // In another order, or of a part, the button leads nowhere; what the user looks at is not moved.
     table.sortByColumn(ui::EventTableModel::columnOf(EventColumn::kDuration), Qt::DescendingOrder);
     QVERIFY(settle(*window_));
-    QVERIFY(!line->isVisible());
+    QVERIFY(!loop->isEnabled());
     table.scrollToTop();
     table.sortByColumn(ui::EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
     QVERIFY(settle(*window_));
-    QVERIFY(line->isVisible());
+    QVERIFY(loop->isEnabled());
     QCOMPARE(top(), 0);
     window_->state().setSelectedRange(window_->timelineView().loops().front().range);
     QVERIFY(settle(*window_));
-    QVERIFY(!line->isVisible());
+    QVERIFY(!loop->isEnabled());
+    QCOMPARE(QRect(table.mapTo(window_.get(), QPoint()), table.size()), place);
   }
 
   // Who sorted or scrolled before the loop was known stays there.
