@@ -304,6 +304,7 @@ std::vector<RanksOfProgram> LoopWork::find_programs_of_ranks() const {
     if (!rest.ranks.empty()) programs.push_back(std::move(rest));
   }
   for (RanksOfProgram& program : programs) {
+    program.number = 1 + (&program - programs.data());
     std::vector<RankWork> ranks;
     for (const std::size_t rank : program.ranks) ranks.push_back(of_ranks()[rank]);
     program.waits = find_rank_waits(trace_, ranks);

@@ -427,7 +427,7 @@ std::vector<Finding> find_imbalance_of(const RuleContext& context, const LoopWor
 Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   RuleAnswer answer;
-  stats::Table table({stats::integers("PID"), stats::integers("GPU"), stats::integers("Compute", stats::Unit::kNanoseconds),
+  stats::Table table({stats::integers("Program"), stats::integers("PID"), stats::integers("GPU"), stats::integers("Compute", stats::Unit::kNanoseconds),
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::reals("Communication", stats::Unit::kPercent),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Exposed", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds),
@@ -445,9 +445,9 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
       const Exposed exposed = exposed_of(rank, program.waits.ranks[i]);
       ++of_program.ranks;
       gpus.push_back(rank.gpu);
-      table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(), communication,
-                    percent_of(communication, span), hidden, percent_of(hidden, communication), communication - hidden, program.waits.ranks[i].waited,
-                    exposed.waiting);
+      table.add_row(program.number, std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(),
+                    communication, percent_of(communication, span), hidden, percent_of(hidden, communication), communication - hidden,
+                    program.waits.ranks[i].waited, exposed.waiting);
       if (exposed.transfers > 0 && percent_of(exposed.transfers, span) >= arguments.real("share")) of_program.found.push_back(exposed);
       is_waiting |= exposed.waiting > 0 && percent_of(exposed.waiting, span) >= arguments.real("share");
     }
@@ -481,7 +481,7 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds),
                       stats::integers("Exposed Waiting", stats::Unit::kNanoseconds), stats::integers("Others Waited", stats::Unit::kNanoseconds),
                       stats::integers("Caused Waiting", stats::Unit::kNanoseconds), stats::integers("Came Last"), stats::integers("Operations"),
-                      stats::integers("First Operation", stats::Unit::kNanoseconds), stats::texts("Rank")});
+                      stats::integers("First Operation", stats::Unit::kNanoseconds), stats::integers("Program"), stats::texts("Rank")});
   bool are_alike = true;
   for (const Meeting& meeting : meetings) {
     const auto& [program, numbers, ranks, waits] = meeting;
@@ -489,7 +489,7 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
     for (std::size_t i = 0; i < ranks.size(); ++i)
       table.add_row(ranks[i]->compute.total(), percent_of(ranks[i]->compute.total(), mean), ranks[i]->communication.total(), waits[i]->waited,
                     waits[i]->exposed, waits[i]->others_waited, waits[i]->caused, static_cast<std::int64_t>(waits[i]->last),
-                    static_cast<std::int64_t>(ranks[i]->operations), ranks[i]->first, table.add_text(rank_label(trace, *ranks[i])));
+                    static_cast<std::int64_t>(ranks[i]->operations), ranks[i]->first, program->number, table.add_text(rank_label(trace, *ranks[i])));
     are_alike &= are_comparable(meeting);
     for (Finding& finding : find_imbalance_of(context, work, meeting, arguments)) answer.findings.push_back(std::move(finding));
   }

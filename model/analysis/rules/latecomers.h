@@ -33,7 +33,6 @@ inline constexpr std::size_t kSlices = 20;
 // is unlikely: exchanging the times of ranks within each stretch (a permutation test), and the differences between the stretches of each rank (analysis
 // of variance). So among equal ranks, however much their work varies, any is named about as often as `level` says. Empty if there are too few stretches
 // to tell: two ranks need eight, four ranks five. At most kMostLatecomers, the one with most time first. The result is the same each time.
-// answer each time.
 inline constexpr std::size_t kMostLatecomers = 8;
 [[nodiscard]] std::vector<std::size_t> ranks_that_stand_out(const TimeBySteps& time, double level = 0.01);
 

@@ -234,7 +234,8 @@ Result<RuleAnswer> find_pipeline_bubbles(const RuleContext& context, const RuleA
   const GpuTracks tracks(trace);
   NameMemo<bool> communicates(trace, is_communication_name);
   stats::Table table({stats::integers("Stage"), stats::integers("Waiting", stats::Unit::kNanoseconds), stats::reals("Waiting", stats::Unit::kPercent),
-                      stats::integers("To Fill", stats::Unit::kNanoseconds), stats::integers("Sends and Receives"), stats::texts("Rank")});
+                      stats::integers("To Fill", stats::Unit::kNanoseconds), stats::integers("Sends and Receives"), stats::integers("Program"),
+                      stats::texts("Rank")});
   const auto share_of = [&](const StageRank& rank) { return percent_of(rank.waited, work.span(rank.rank->gpu, rank.rank->extent)); };
   const auto waits = [&](const StageRank& rank) {
     return rank.stage == 0 || share_of(rank) >= arguments.real("share");
@@ -255,7 +256,7 @@ Result<RuleAnswer> find_pipeline_bubbles(const RuleContext& context, const RuleA
     for (const StageRank& rank : ranks) {
       std::uint64_t transfers = 0;
       for (const StageStep& step : rank.steps) transfers += step.transfers;
-      table.add_row(static_cast<std::int64_t>(rank.stage), rank.waited, share_of(rank), rank.filled, static_cast<std::int64_t>(transfers),
+      table.add_row(static_cast<std::int64_t>(rank.stage), rank.waited, share_of(rank), rank.filled, static_cast<std::int64_t>(transfers), program.number,
                     table.add_text(stage_label(trace, *rank.rank)));
     }
     answer.findings.push_back(describe(trace, work, program, ranks, stages, micro_batches(ranks, stages, least)));

@@ -21,14 +21,17 @@ namespace {
 constexpr int kSteps = 20;
 
 // A program whose ranks reduce at the end of each step.
+enum class Number : std::uint8_t { kKnown, kUnknown };
 struct Job {
   std::uint32_t first_pid = 100;
   std::uint32_t ranks = 2;
   std::string range = "step";
   Nanoseconds begin = 0;
   Nanoseconds compute = 10 * kMillisecond;
-  int late = -1;  // the rank that sleeps for 5 ms in each step
-  std::uint32_t launcher = 1;
+  int late = -1;               // the rank that sleeps for 5 ms in each step
+  std::uint32_t launcher = 1;  // of the first rank
+  Number rank_in_job = Number::kKnown;
+  std::uint32_t launchers = 1;  // what ranks are started by in turn, whose ids follow each other
 };
 constexpr Nanoseconds kLate = 5 * kMillisecond, kTransfer = kMillisecond;
 
@@ -37,8 +40,8 @@ void add(const std::shared_ptr<TraceBuilder>& builder, const Job& job) {
     Scenario rank(builder, job.first_pid + number);
     rank.on_gpu(job.first_pid % 100 + number);
     Process& process = builder->process(rank.process());
-    process.parent_pid = job.launcher;
-    process.place.rank = number;
+    process.parent_pid = job.launcher + number % job.launchers;
+    if (job.rank_in_job == Number::kKnown) process.place.rank = number;
     const Nanoseconds late = job.late < 0 ? 0 : kLate, step = job.compute + late + kTransfer + kMillisecond;
     for (int i = 0; i < kSteps; ++i) {
       const Nanoseconds t = job.begin + i * step, end = t + job.compute + late + kTransfer;
@@ -72,6 +75,8 @@ TEST_CASE("a late rank of the second program in a trace is found, and its findin
   REQUIRE(ranks.row_count() == 5);
   for (std::size_t row = 0; row < 5; ++row)
     if (text(ranks, row, "Rank").find("[212]") != std::string::npos) CHECK(integer(ranks, row, "Came Last") == kSteps);
+  // The table says which of them are compared with each other.
+  for (std::size_t row = 0; row < 5; ++row) CHECK(integer(ranks, row, "Program") == (text(ranks, row, "Rank").find("[10") != std::string::npos ? 1 : 2));
 
   // Each program communicates for 1 ms of a step, beside what it waits.
   const RuleAnswer overlap = answer(*trace, "comm_overlap");
@@ -97,6 +102,23 @@ TEST_CASE("two jobs that run side by side with the same ranges and ranks are tol
   const auto trace = trace_of({{.first_pid = 100, .launcher = 1}, {.first_pid = 210, .compute = 20 * kMillisecond, .launcher = 2}});
   CHECK(answer(*trace, "imbalance").findings.empty());
   CHECK(answer(*trace, "comm_overlap").findings.size() == 2);
+}
+
+TEST_CASE("two jobs whose ranks are not known are told apart by what started them, and by whom their ranks meet") {
+  constexpr auto kUnknown = Number::kUnknown;
+  const auto trace = trace_of(
+      {{.first_pid = 100, .launcher = 1, .rank_in_job = kUnknown}, {.first_pid = 210, .compute = 20 * kMillisecond, .launcher = 2, .rank_in_job = kUnknown}});
+  const RuleAnswer imbalance = answer(*trace, "imbalance");
+  CHECK(imbalance.findings.empty());
+  const stats::Table& ranks = table_named(imbalance, "imbalance");
+  REQUIRE(ranks.row_count() == 4);
+  for (std::size_t row = 0; row < 4; ++row) CHECK(ranks.columns()[1].real(row) == Approx(100));
+  CHECK(answer(*trace, "comm_overlap").findings.size() == 2);
+
+  // Ranks that processes of their own started, but that meet in each step, are of one program.
+  const RuleAnswer late = answer(*trace_of({{.ranks = 3, .late = 2, .rank_in_job = kUnknown, .launchers = 3}}), "imbalance");
+  REQUIRE(late.findings.size() == 1);
+  CHECK_THAT(late.findings[0].title, contains_text("[102]") && contains_text("came last"));
 }
 
 TEST_CASE("programs are told apart in a part of a trace, too") {
