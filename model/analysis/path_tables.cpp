@@ -27,10 +27,6 @@ Where where(const Trace& trace, const PathPart& part) {
   return {is_gpu_work(key.kind) ? key.gpu : kNone, key.process, key.thread};
 }
 
-std::optional<std::uint32_t> rank_of(const Trace& trace, const Where& place) {
-  return place.process == kNone ? std::nullopt : trace.processes()[place.process].place.rank;
-}
-
 std::string name_of(const Trace& trace, const PathPart& part) {
   if (!part.event.valid()) return {};
   const std::string_view name = trace.name(trace.event(part.event).name);
@@ -46,7 +42,7 @@ std::string short_name_of(const Trace& trace, const PathPart& part) {
 
 std::vector<stats::Cell> place_cells(const Trace& trace, const PathPart& part, stats::Table& table) {
   const Where place = where(trace, part);
-  const std::optional<std::uint32_t> rank = rank_of(trace, place);
+  const std::optional<std::uint32_t> rank = rank_of(trace, part);
   return {table.add_text(path_words(part)),
           place.gpu == kNone ? stats::kNoInteger : std::int64_t{trace.gpus()[place.gpu].ordinal},
           rank ? std::int64_t{*rank} : stats::kNoInteger,
@@ -72,17 +68,18 @@ void add_file_column(const Trace& trace, const std::vector<PathPart>& parts, sta
   table.insert_column(table.columns().size(), {"File", stats::Unit::kNone, std::move(files)});
 }
 
-// "GPU 0, rank 3", "thread 4711"; empty if it is not known.
+Message thread_text(const Trace& trace, const Where& place) {
+  const std::string file = file_of_process(trace, place.process), thread = std::to_string(trace.threads()[place.thread].tid);
+  return file.empty() ? Message("thread {number}", {{"number", thread}}) : Message("{file}: thread {number}", {{"file", file}, {"number", thread}});
+}
+
+// "GPU 0, rank 3", "thread 4711, rank 3"; empty if it is not known.
 Message place_text(const Trace& trace, const GpuTexts& gpus, const PathPart& part) {
   const Where place = where(trace, part);
-  if (place.gpu == kNone) {
-    if (place.thread == kNone) return {};
-    const std::string file = file_of_process(trace, place.process), thread = std::to_string(trace.threads()[place.thread].tid);
-    return file.empty() ? Message("thread {number}", {{"number", thread}}) : Message("{file}: thread {number}", {{"file", file}, {"number", thread}});
-  }
-  const Message gpu = Message::verbatim(gpus.plain(place.gpu));
-  const std::optional<std::uint32_t> rank = rank_of(trace, place);
-  return rank ? listed(gpu, Message("rank {rank}", {{"rank", std::to_string(*rank)}})) : gpu;
+  if (place.gpu == kNone && place.thread == kNone) return {};
+  Message text = place.gpu == kNone ? thread_text(trace, place) : Message::verbatim(gpus.plain(place.gpu));
+  const std::optional<std::uint32_t> rank = rank_of(trace, part);
+  return rank ? listed(std::move(text), Message("rank {rank}", {{"rank", std::to_string(*rank)}})) : text;
 }
 
 Message part_text(const Trace& trace, const GpuTexts& gpus, const PathPart& part) {

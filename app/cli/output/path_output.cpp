@@ -59,7 +59,7 @@ Result<void> write_critical_path(const Trace& trace, const stats::ReportOptions&
   const TimeRange asked = options.time_range.value_or(TimeRange{}), recorded = trace.scope();
   const analysis::CriticalPath path = options.range ? analysis::critical_path(trace, step.range) : analysis::critical_path(trace, asked.intersected(recorded));
   if (const auto read = output.check_sources(); !read) return read;
-  const Message nothing("No GPU worked in it: there is no way back from its last work.");
+  const Message nothing("Nothing was recorded in it that a way back could begin with.");
   if (output.is_for_people(0)) {
     std::cout << heading_of(trace, options, step, path).in(language) << '\n';
     std::cout << (path.parts.empty() ? nothing.in(language) + '\n' : analysis::path_text(trace, path, language));

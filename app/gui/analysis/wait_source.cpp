@@ -158,7 +158,7 @@ void WaitSource::findStepPath(EventRef step, TimeRange time, Why why) {
     found->sums = analysis::path_sums(*trace, found->path);
     job.deliver([this, found, why] {
       if (found->path.parts.empty()) leaveStepPath();
-      if (found->path.parts.empty() && why == Why::kAsked) emit ended(tr("No GPU worked in it: there is no way back from its last work."));
+      if (found->path.parts.empty() && why == Why::kAsked) emit ended(tr("Nothing was recorded in it that a way back could begin with."));
       if (found->path.parts.empty()) return;
       step_path_ = found;
       emit changed();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include <QAction>
@@ -18,6 +19,7 @@
 #include "base/text/shown_name.h"
 #include "base/text/texts.h"
 #include "model/events/name_family.h"
+#include "model/trace/combining/parts.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/core/words/format.h"
@@ -109,6 +111,27 @@ QString value_html(const Trace& trace, EventRef named, const timeline::Property&
   return shown_text(property.value).toHtmlEscaped();
 }
 
+// What tells the ranks of a trace apart: the rank of the process of a part, if several are known, else its file, if there are several.
+class RankNames {
+ public:
+  explicit RankNames(const Trace& trace) : trace_(trace) {
+    std::set<std::uint32_t> ranks;
+    for (const Process& process : trace.processes())
+      if (process.place.rank) ranks.insert(*process.place.rank);
+    has_several_ = ranks.size() > 1;
+  }
+  [[nodiscard]] QString of(const analysis::PathPart& part) const {
+    if (const std::optional<std::uint32_t> rank = analysis::rank_of(trace_, part); rank && has_several_) return DetailsPanel::tr("rank %1").arg(*rank);
+    if (has_several_ || !part.event.valid()) return {};
+    const TracePart* file = part_of_process(trace_, trace_.track_of(part.event.lane).key.process);
+    return file ? QString::fromStdString(file->label) : QString();
+  }
+
+ private:
+  const Trace& trace_;
+  bool has_several_ = false;
+};
+
 // The critical path of the step, if it is known; of an earlier state of the trace until it is known of the present one.
 QString step_html(const WaitSource& waits, const SelectionState& state, EventRef step, TimeRange time) {
   const std::shared_ptr<const WaitSource::StepPath>& of = waits.stepPath();
@@ -120,9 +143,12 @@ QString step_html(const WaitSource& waits, const SelectionState& state, EventRef
     const bool is_kernel = event_kind(*trace, event) == EventKind::kKernel;
     return is_kernel ? shown_name(*trace, EventKind::kKernel, trace->event(event).name).toHtmlEscaped() : html(timeline::event_title(*trace, event));
   };
+  const RankNames ranks(*trace);
   const auto line = [&](const analysis::PathPart& part, const QString& took) {
     const QString event = part.event.valid() ? link(state.inTrace(part.event, *trace), title_of(part.event)) : QString();
-    return QStringLiteral("%1 <span class='label'>%2</span> %3").arg(took, shown_text(analysis::path_words(part)).toHtmlEscaped(), event);
+    const QString what = shown_text(analysis::path_words(part)), rank = ranks.of(part);
+    const QString words = rank.isEmpty() ? what : QStringLiteral("%1, %2").arg(what, rank);
+    return QStringLiteral("%1 <span class='label'>%2</span> %3").arg(took, words.toHtmlEscaped(), event);
   };
   QStringList sums, parts;
   for (std::size_t i = 0; i < std::min(of->sums.size(), kShownSums); ++i)

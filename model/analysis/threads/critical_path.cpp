@@ -34,6 +34,49 @@ EventRef last_operation(const Trace& trace, TimeRange time, ProcessId process = 
   return last;
 }
 
+// The thread that enqueued the operation, kNone if that was not recorded.
+ThreadId launching_thread(const Trace& trace, EventRef operation) {
+  const std::optional<EventRef> launch = trace.launch_of(operation);
+  return launch ? trace.track_of(launch->lane).key.thread : kNone;
+}
+
+// The thread that enqueued the last operation that began before the end of the time, else the one that enqueued the next.
+ThreadId thread_of_nearest_operation(const Trace& trace, TimeRange time, ProcessId process) {
+  ThreadId before = kNone, behind = kNone;
+  Nanoseconds last = 0, next = 0;
+  for (const Track& track : trace.tracks()) {
+    if (!is_gpu_work(track.key.kind) || (process != kNone && track.key.process != process)) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      const EventIndex first_behind = lane.lower_bound(time.end);
+      if (first_behind > 0)
+        if (const Nanoseconds start = lane.start(first_behind - 1); before == kNone || start > last)
+          if (const ThreadId thread = launching_thread(trace, {id, first_behind - 1}); thread != kNone) std::tie(before, last) = std::tuple(thread, start);
+      if (first_behind < lane.size())
+        if (const Nanoseconds start = lane.start(first_behind); behind == kNone || start < next)
+          if (const ThreadId thread = launching_thread(trace, {id, first_behind}); thread != kNone) std::tie(behind, next) = std::tuple(thread, start);
+    }
+  }
+  return before != kNone ? before : behind;
+}
+
+// The thread that NVTX ranges cover for longest within the time; if none does, other events.
+ThreadId busiest_thread(const Trace& trace, TimeRange time, ProcessId process) {
+  ThreadId found = kNone;
+  std::pair<bool, Nanoseconds> most{false, 0};
+  for (const Track& track : trace.tracks()) {
+    if (track.key.thread == kNone || is_gpu_work(track.key.kind) || (process != kNone && track.key.process != process)) continue;
+    for (const LaneId lane : track.lanes) {
+      const Nanoseconds busy = trace.lane(lane).busy(time);
+      const std::pair<bool, Nanoseconds> covered{busy > 0 && track.key.kind == TrackKind::kNvtxRanges, busy};
+      if (covered <= most) continue;
+      most = covered;
+      found = track.key.thread;
+    }
+  }
+  return found;
+}
+
 class Walk {
  public:
   Walk(const Trace& trace, TimeRange step, const std::stop_token& stop) : trace_(trace), step_(step), stop_(stop), waits_(trace) {}
@@ -219,15 +262,21 @@ EventRef last_work(const Trace& trace, ProcessId process, TimeRange range, const
 
 }  // namespace
 
-CriticalPath critical_path(const Trace& trace, TimeRange time, const std::stop_token& stop) {
+namespace {
+
+CriticalPath path_of_time(const Trace& trace, TimeRange time, ProcessId process, const std::stop_token& stop) {
   if (time.empty() || trace.provenance().outline_only) return {time, {}};
-  const EventRef last = last_operation(trace, time);
-  if (!last.valid()) return {time, {}};
-  if (trace.event(last).end() >= time.end) return Walk(trace, time, stop).from_operation(last);
-  const std::optional<EventRef> launch = trace.launch_of(last);
-  if (launch) return Walk(trace, time, stop).from_thread(trace.track_of(launch->lane).key.thread);
-  return Walk(trace, {time.begin, trace.event(last).end()}, stop).from_operation(last);
+  const EventRef last = last_operation(trace, time, process);
+  if (last.valid() && trace.event(last).end() >= time.end) return Walk(trace, time, stop).from_operation(last);
+  ThreadId thread = last.valid() ? launching_thread(trace, last) : thread_of_nearest_operation(trace, time, process);
+  if (last.valid() && thread == kNone) return Walk(trace, {time.begin, trace.event(last).end()}, stop).from_operation(last);
+  if (thread == kNone) thread = busiest_thread(trace, time, process);
+  return thread == kNone ? CriticalPath{time, {}} : Walk(trace, time, stop).from_thread(thread);
 }
+
+}  // namespace
+
+CriticalPath critical_path(const Trace& trace, TimeRange time, const std::stop_token& stop) { return path_of_time(trace, time, kNone, stop); }
 
 CriticalPath critical_path(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop) {
   const Event event = trace.event(nvtx_range);
@@ -236,7 +285,12 @@ CriticalPath critical_path(const Trace& trace, EventRef nvtx_range, const std::s
   const TrackKey& key = trace.track_of(nvtx_range.lane).key;
   const EventRef last = last_work(trace, key.process, range, stop);
   if (last.valid() && trace.event(last).end() > range.end) return Walk(trace, {range.begin, trace.event(last).end()}, stop).from_operation(last);
-  return key.thread == kNone ? critical_path(trace, range, stop) : Walk(trace, range, stop).from_thread(key.thread);
+  return key.thread == kNone ? path_of_time(trace, range, key.process, stop) : Walk(trace, range, stop).from_thread(key.thread);
+}
+
+std::optional<std::uint32_t> rank_of(const Trace& trace, const PathPart& part) {
+  const ProcessId process = part.event.valid() ? trace.track_of(part.event.lane).key.process : kNone;
+  return process == kNone ? std::nullopt : trace.processes()[process].place.rank;
 }
 
 Message path_words(const PathPart& part) {

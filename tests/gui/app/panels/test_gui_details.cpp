@@ -42,6 +42,24 @@ std::shared_ptr<const Trace> step_of(int milliseconds) {
   return trace.builder.snapshot();
 }
 
+// Two ranks reduce in a step of the first, which the second makes wait.
+std::shared_ptr<const Trace> step_of_two_ranks() {
+  constexpr Nanoseconds kMillisecond = 1'000'000;
+  SmallTrace trace;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const Nanoseconds start = (rank == 0 ? 1 : 5) * kMillisecond;
+    const auto process = trace.process = trace.builder.process_of_instance(1 + rank);
+    trace.thread = trace.builder.thread(process, 4711 + rank);
+    trace.gpu = trace.builder.gpu_of_device(process, rank);
+    trace.builder.process(process).pid = 4711 + rank;
+    trace.builder.process(process).place.rank = rank;
+    trace.builder.add(trace.on_thread(TrackKind::kCudaApi), {trace.event(start - 20'000, start - 10'000, "cudaLaunchKernel", 1)});
+    trace.builder.add(trace.on_gpu(TrackKind::kKernels), {trace.event(start, 6 * kMillisecond, "ncclDevKernel_AllReduce", 1)});
+    trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), {trace.event(0, 5 * kMillisecond, rank == 0 ? "step" : "other")}, std::vector<std::uint32_t>{0});
+  }
+  return trace.builder.snapshot();
+}
+
 EventRef only_range(const Trace& trace) {
   for (const Track& track : trace.tracks())
     if (track.key.kind == TrackKind::kNvtxRanges) return {track.lanes.front(), 0};
@@ -235,11 +253,29 @@ class DetailsTest : public QObject {
       QVERIFY(!waits->stepPath());
       window_->state().setSelectedEvent({});
     }
-    // Where no GPU worked, it says so.
-    window_->state().setSelectedRange(TimeRange{trace->extent().begin, trace->extent().begin + 1'000});
+    // Where no GPU worked, it is what the thread did that enqueues its work; where nothing was recorded, it says so.
+    const TimeRange early{trace->extent().begin, trace->extent().begin + 1'000};
+    window_->state().setSelectedRange(early);
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
+    QVERIFY(wait_for([&] { return settle(*window_) && waits->stepPath() != nullptr; }));
+    QVERIFY2(said().contains("Critical path of"), qPrintable(said()));
+    window_->state().setTrace(SmallTrace().builder.snapshot(), ui::TraceChange::kOther);
+    window_->state().setSelectedRange(TimeRange{0, 1'000});
     QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
     QVERIFY(settle(*window_));
-    QVERIFY2(window_->messages().text().contains("No GPU worked in it"), qPrintable(window_->messages().text()));
+    QVERIFY2(window_->messages().text().contains("Nothing was recorded in it"), qPrintable(window_->messages().text()));
+  }
+
+  // Each part says of which rank it is.
+  void thePartsOfAStepNameTheirRanks() {
+    window_->state().setTrace(step_of_two_ranks(), ui::TraceChange::kOther);
+    window_->state().setSelectedEvent(only_range(*window_->state().trace()));
+    QVERIFY(settle(*window_));
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
+    auto* waits = window_->findChild<ui::WaitSource*>();
+    QVERIFY(wait_for([&] { return settle(*window_) && waits->stepPath() != nullptr; }));
+    QVERIFY2(said().contains("Running CPU code, rank 1"), qPrintable(said()));
+    QVERIFY2(said().contains("Work of the GPU, rank 0"), qPrintable(said()));
   }
 
   // While a program is recorded, the way through a step, and the chain behind an event, are followed as the trace grows.

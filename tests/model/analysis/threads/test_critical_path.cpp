@@ -221,7 +221,38 @@ TEST_CASE("a step goes on until the last work that was enqueued in it is done") 
   CHECK(path.range == TimeRange{100'000, 900'000});
   CHECK(told(*trace, path) == std::vector<std::string>{"100000..400000 GPU before", "400000..401000 on the way work", "401000..900000 GPU work"});
   CHECK(covers(critical_path(*trace, TimeRange{50'000, 950'000})));
-  CHECK(critical_path(*trace, TimeRange{995'000, 999'000}).parts.empty());  // there is no work in it
+  CHECK(critical_path(*trace, TimeRange{0, 0}).parts.empty());
+}
+
+TEST_CASE("a time without work of a GPU has the way of its NVTX range: what the thread did that enqueues work before or behind it") {
+  Scenario program;
+  const Scenario loader = program.on_another_thread();
+  Scenario reader = loader;
+  program.range("load", 100'000, 200'000);
+  program.call("cudaMalloc", 120'000, 150'000);
+  reader.range("read", 90'000, 250'000);
+  const auto ways_agree = [](const Trace& trace, TimeRange time) {
+    const CriticalPath of_range = critical_path(trace, find(trace, TrackKind::kNvtxRanges, "load"));
+    CHECK(of_range.range == time);
+    REQUIRE(of_range.parts.size() == 3);
+    CHECK(told(trace, of_range)[1] == "120000..150000 thread cuda_setup cudaMalloc");
+    CHECK(told(trace, critical_path(trace, time)) == told(trace, of_range));
+  };
+  SECTION("behind it") { program.kernel("work", 310'000, 320'000, 330'000, 400'000); }
+  SECTION("before it") { program.kernel("work", 10'000, 20'000, 30'000, 40'000); }
+  ways_agree(*program.trace(), {100'000, 200'000});
+}
+
+TEST_CASE("without any GPU, the way is that of the thread whose NVTX ranges cover the time for longest") {
+  Scenario program;
+  Scenario other = program.on_another_thread();
+  program.range("short", 100'000, 120'000);
+  other.range("long", 100'000, 190'000);
+  other.os_call("read", 110'000, 180'000);
+  const auto trace = program.trace();
+  const std::vector<std::string> way = told(*trace, critical_path(*trace, TimeRange{100'000, 200'000}));
+  CHECK(
+      std::any_of(way.begin(), way.end(), [](const std::string& part) { return part.find("110000..180000") == 0 && part.find("read") != std::string::npos; }));
 }
 
 TEST_CASE("a path has as many lines as parts and sums, whatever names are") {
@@ -312,14 +343,14 @@ TEST_CASE("who woke a thread is not said where two threads may have been it") {
 
 TEST_CASE("the parts of the ways through recorded steps add up to the steps") {
   std::size_t steps = 0;
-  for (const char* name : {"torch_training_workers0", "torch_training_workers4", "cause_slow_loader", "cause_lock", "ranks_late0", "jax_training"}) {
-    const auto trace = open_trace(test::data_file(std::string(name) + ".trace"));
+  for (const char* file : {"torch_training_workers0", "torch_training_workers4", "cause_slow_loader", "cause_lock", "ranks_late0", "jax_training"}) {
+    const auto trace = open_trace(test::data_file(std::string(file) + ".trace"));
     REQUIRE(trace);
     for (const Track& track : (*trace)->tracks())
       for (const LaneId lane : track.lanes)
         for (EventIndex i = 0; track.key.kind == TrackKind::kNvtxRanges && i < std::min<EventIndex>((*trace)->lane(lane).size(), 40); ++i) {
           const CriticalPath path = critical_path(**trace, EventRef{lane, i});
-          INFO(name << " " << (*trace)->name((*trace)->lane(lane).name(i)));
+          INFO(file << " " << (*trace)->name((*trace)->lane(lane).name(i)));
           REQUIRE(((*trace)->lane(lane).duration(i) == 0 || covers(path)));
           Nanoseconds sum = 0;
           for (const PathSum& each : path_sums(**trace, path)) {

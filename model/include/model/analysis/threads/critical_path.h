@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -39,11 +40,15 @@ struct CriticalPath {
 };
 
 // For a part of time: leads back from the operation that runs on a GPU at its end; if none does, from what the thread that enqueued the last operation before
-// did then. No parts if no GPU worked in it, or when asked to stop. O(parts · tracks · log n + events of the threads on the way).
+// did then. If nothing was enqueued before, it is the thread that enqueues the next operation; if there is none either, the thread that NVTX ranges, or else
+// other events, cover for longest. No parts if there is no such thread, or when asked to stop. O(parts · tracks · log n + events of the threads on the way).
 [[nodiscard]] CriticalPath critical_path(const Trace& trace, TimeRange time, const std::stop_token& stop = {});
 
 // For an NVTX range of a thread: the step ends with the range, or later with the last work that its process enqueued within the range.
 [[nodiscard]] CriticalPath critical_path(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop = {});
+
+// The rank of the process that the part is of, if it is known.
+[[nodiscard]] std::optional<std::uint32_t> rank_of(const Trace& trace, const PathPart& part);
 
 // What the time of a part was spent with, without its event: "on its way to the GPU".
 [[nodiscard]] Message path_words(const PathPart& part);
