@@ -240,13 +240,24 @@ Message title_of(const Trace& trace, const Families& families, const IterationSe
                  std::move(values));
 }
 
+// What slow iterations are looked for with, and the table that they are added to.
+struct Search {
+  const Trace& trace;
+  const RuleArguments& arguments;
+  const Families& families;
+  const LoopWork& work;
+  const Ranks& ranks;
+  Named named;
+  stats::Table table = empty_table();
+};
+
 // Adds the slow iterations of a process to the table. Returns the finding about them, if there is one.
-std::optional<Slow> find_slow(const RuleContext& context, const Families& families, const LoopWork& work, const Ranks& ranks, const OfProcess& of, Named named,
-                              const RuleArguments& arguments, stats::Table& table) {
-  const Trace& trace = context.trace;
+std::optional<Slow> find_slow(Search& search, const OfProcess& of) {
+  const Trace& trace = search.trace;
+  const RuleArguments& arguments = search.arguments;
   const IterationSeries& series = *of.series;
   const Iterations& iterations = of.iterations;
-  const Waiting waiting = ranks.waiting_of(series.process);
+  const Waiting waiting = search.ranks.waiting_of(series.process);
   const double slower = arguments.real("slower");
   const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
   const auto is_compared = [&](const Iteration& iteration) { return !(iteration.range < after_warm_up); };
@@ -287,18 +298,19 @@ std::optional<Slow> find_slow(const RuleContext& context, const Families& famili
       finding.place.range = iteration.time;
       finding.place.event = iteration.range;
     }
-    table.add_row(time, percent_of(time, typical_time), iteration.time.begin, differs.time,
-                  table.add_text(differs.time == 0 ? std::string(to_translate("nothing on the GPU")) : component_name(differs.component, waiting).english()),
-                  table.add_text(name_of(trace, series.process)), table.add_text(std::string(range_name(trace, iteration.range))));
+    search.table.add_row(
+        time, percent_of(time, typical_time), iteration.time.begin, differs.time,
+        search.table.add_text(differs.time == 0 ? std::string(to_translate("nothing on the GPU")) : component_name(differs.component, waiting).english()),
+        search.table.add_text(name_of(trace, series.process)), search.table.add_text(std::string(range_name(trace, iteration.range))));
   }
   Nanoseconds reading = 0;
-  for (const GpuId gpu : gpus_of(trace, series.process)) reading = std::max(reading, work.reading(gpu));
-  const std::optional<TimeRange> loop = work.of_process(series.process);
+  for (const GpuId gpu : gpus_of(trace, series.process)) reading = std::max(reading, search.work.reading(gpu));
+  const std::optional<TimeRange> loop = search.work.of_process(series.process);
   const Nanoseconds least = std::max(all, loop ? loop->length() - reading : 0);  // GPUs may take longer than the CPU
   if (found.iterations.empty() || static_cast<double>(finding.cost) < arguments.real("share") / 100 * static_cast<double>(least)) return std::nullopt;
   const Excess most = largest_excess(gpus);
   finding.rule = "tail";
-  finding.title = title_of(trace, families, series, named,
+  finding.title = title_of(trace, search.families, series, search.named,
                            {{"slow", std::to_string(found.iterations.size())},
                             {"iterations", counted(iterations.all.size() - first, "iteration")},
                             {"percent", percent_text(static_cast<Nanoseconds>(slower), 100)},
@@ -313,7 +325,7 @@ std::optional<Slow> find_slow(const RuleContext& context, const Families& famili
                                            {"share", percent_text(most.time, finding.cost)},
                                            {"slowest", duration_text(slowest)}});
   if (const std::optional<std::uint32_t> origin = origin_of(found); origin && most.component == kWaiting)
-    finding.seen = followed_by(finding.seen, Message("It waited most for {rank}.", {{"rank", name_of(trace, ranks.processes[*origin])}}));
+    finding.seen = followed_by(finding.seen, Message("It waited most for {rank}.", {{"rank", name_of(trace, search.ranks.processes[*origin])}}));
   finding.place.process = series.process;
   finding.place.thread = series.thread;
   finding.advice = Message(advice_about(most.component, waiting));
@@ -412,7 +424,6 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   const std::vector<IterationSeries>& all = are_known ? work.iterations() : asked_for;
   if (all.empty() && !wanted.empty()) return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
   const ReadingTimes readings(reads_counters(trace) ? counter_readings(trace, context.launches(), context.stop) : std::vector<CounterReading>());
-  stats::Table table = empty_table();
   const Ranks ranks = all.empty() ? Ranks() : ranks_of(trace, work);
   std::vector<OfProcess> found;
   std::map<ProcessId, std::vector<GpuId>> gpus;
@@ -425,12 +436,13 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   add_what_gpus_did(context, ranks.waits, gpus, work.with_readings(), found);
   const auto is_first = [&](const OfProcess& one) { return one.series->process == found.front().series->process; };
   const Named named = std::all_of(found.begin(), found.end(), is_first) ? Named::kRange : Named::kRangeAndProcess;
+  Search search{trace, arguments, families, work, ranks, named};
   std::vector<Slow> slow;
   for (const OfProcess& one : found)
-    if (std::optional<Slow> of_process = find_slow(context, families, work, ranks, one, named, arguments, table)) slow.push_back(*std::move(of_process));
+    if (std::optional<Slow> of_process = find_slow(search, one)) slow.push_back(*std::move(of_process));
   answer.findings = once_for_ranks_that_meet(trace, ranks, std::move(slow));
   rank(answer.findings);
-  if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
+  if (!search.table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(search.table)});
   if (answer.findings.empty())
     answer.message = all.empty()             ? Message("The trace has no NVTX ranges that repeat like iterations.")
                      : answer.tables.empty() ? Message("No iteration is much slower than the median.")
