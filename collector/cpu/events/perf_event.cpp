@@ -101,7 +101,7 @@ std::uint64_t lost_by(int event) noexcept {
 }
 
 WakeupTracepoint find_wakeup_tracepoint() {
-  const Result<Tracepoint> found = find_tracepoint("sched", "sched_wakeup");
+  const Result<Tracepoint> found = find_tracepoint("sched", "sched_waking");
   const TracepointField* thread = found ? found->field("pid") : nullptr;
   return thread == nullptr ? WakeupTracepoint{} : WakeupTracepoint{found->number, thread->offset};
 }

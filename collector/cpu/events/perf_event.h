@@ -17,7 +17,7 @@ enum class EventKind : std::uint8_t {
   kTracking,  // processes and threads begin and end, files are mapped; open for the whole recording
   kSwitches,  // threads get and lose processors
   kSamples,
-  kWakeups,           // threads may run again: the tracepoint sched:sched_wakeup
+  kWakeups,           // threads may run again: the tracepoint sched:sched_waking
   kSystemCallBegins,  // the tracepoint raw_syscalls:sys_enter
   kSystemCallEnds,    // the tracepoint raw_syscalls:sys_exit
   kTracepoints,       // another tracepoint
@@ -69,7 +69,8 @@ FileDescriptor open_event(const perf_event_attr& attributes, pid_t thread, int p
 // The records of an event for which its buffer had no room. 0 if the kernel does not count them (before Linux 6.0).
 [[nodiscard]] std::uint64_t lost_by(int event) noexcept;
 
-// The number of the tracepoint sched:sched_wakeup, and the offset of the woken thread in its data. 0 if tracefs can't be read.
+// The number of the tracepoint sched:sched_waking, and the offset of the woken thread in its data. 0 if tracefs can't be read. Unlike sched_wakeup, which
+// may be passed on the processor of the woken thread, it is always passed by the thread that wakes.
 struct WakeupTracepoint {
   std::uint64_t number = 0;
   std::uint32_t thread_offset = 0;

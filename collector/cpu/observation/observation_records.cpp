@@ -186,11 +186,16 @@ void Observation::take_switch(const Record& record) {
 }
 
 void Observation::take_wakeup(const Record& record) {
+  // The data of every tracepoint begins with its number (16 bits) and flags: whether it was passed in an interrupt, for which the thread that runs is not
+  // the one that wakes.
+  constexpr std::uint8_t kInHardInterrupt = 0x08, kInSoftInterrupt = 0x10, kInUnmaskableInterrupt = 0x40;
   Fields fields(record.rest);
   const std::span<const std::byte> raw = fields.take(fields.take<std::uint32_t>());
-  Fields data(raw);
+  Fields start(raw), data(raw);
+  start.skip(sizeof(std::uint16_t));
+  const bool by_thread = (start.take<std::uint8_t>() & (kInHardInterrupt | kInSoftInterrupt | kInUnmaskableInterrupt)) == 0;
   data.skip(events_.wakeup().thread_offset);
-  if (recording_) states_.wake(data.take<std::uint32_t>(), time_of(record));
+  if (recording_) states_.wake(data.take<std::uint32_t>(), time_of(record), by_thread ? record.who.tid : 0);
 }
 
 void Observation::take_loss(const Record& record) {

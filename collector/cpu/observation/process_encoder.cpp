@@ -85,6 +85,7 @@ void ProcessEncoder::add(const StateInterval& interval) {
   states.add_duration(static_cast<std::uint64_t>(interval.end - interval.start));
   states.add_state(static_cast<std::uint32_t>(interval.state));
   states.add_processor(interval.processor);
+  states.add_waker(interval.waker);
   count(chunk);
 }
 

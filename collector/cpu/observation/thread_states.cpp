@@ -4,18 +4,18 @@
 
 namespace lanescope::cpu {
 
-void ThreadStates::emit(ThreadNumber number, std::int64_t start, std::int64_t end, proto::ThreadState state, std::uint32_t processor) {
-  if (end > start) emit_({number, start, end, state, processor});
+void ThreadStates::emit(ThreadNumber number, std::int64_t start, std::int64_t end, proto::ThreadState state, std::uint32_t processor, ThreadNumber waker) {
+  if (end > start) emit_({number, start, end, state, processor, waker});
 }
 
-void ThreadStates::emit(ThreadNumber number, const Thread& thread, std::int64_t end) {
+void ThreadStates::emit(ThreadNumber number, const Thread& thread, std::int64_t end, ThreadNumber waker) {
   switch (thread.known) {
     case Known::kRunning:
       return emit(number, thread.since, end, proto::THREAD_RUNNING, thread.processor + 1);
     case Known::kRunnable:
       return emit(number, thread.since, end, proto::THREAD_RUNNABLE, 0);
     case Known::kBlocked:
-      return emit(number, thread.since, end, proto::THREAD_BLOCKED, 0);
+      return emit(number, thread.since, end, proto::THREAD_BLOCKED, 0, waker);
     case Known::kNothing:
       if (thread.suspected && thread.suspected->state != proto::THREAD_STATE_UNKNOWN)
         emit(number, thread.since, end, thread.suspected->state, thread.suspected->processor);
@@ -42,6 +42,7 @@ void ThreadStates::switch_in(ThreadNumber number, std::int64_t time, std::uint32
   } else if (thread.known == Known::kNothing && thread.suspected) {
     emit(number, thread.since, time, proto::THREAD_BLOCKED, 0);
   } else {
+    if (thread.known == Known::kBlocked && thread.was_woken) thread.known = Known::kRunnable;  // no other thread has woken it since
     emit(number, thread, time);
   }
   thread = {Known::kRunning, time, processor, {}};
@@ -56,13 +57,16 @@ void ThreadStates::switch_out(ThreadNumber number, std::int64_t time, std::uint3
   } else if (thread.known != Known::kNothing) {
     ++contradictions_;  // when it began to run is unknown
   }
-  thread = {leaving == Leaving::kPreempted ? Known::kRunnable : Known::kBlocked, time, 0, {}};
+  const bool was_woken = thread.known == Known::kRunning && thread.was_woken;
+  thread = {leaving == Leaving::kPreempted ? Known::kRunnable : Known::kBlocked, time, 0, {}, was_woken};
 }
 
-void ThreadStates::wake(ThreadNumber number, std::int64_t time) {
+void ThreadStates::wake(ThreadNumber number, std::int64_t time, ThreadNumber waker) {
   const auto found = threads_.find(number);
-  if (found == threads_.end() || found->second.known != Known::kBlocked) return;
-  emit(number, found->second, time);
+  if (found == threads_.end()) return;
+  if (found->second.known == Known::kRunning) found->second.was_woken = true;
+  if (found->second.known != Known::kBlocked) return;
+  emit(number, found->second, time, waker);
   found->second = {Known::kRunnable, std::max(time, found->second.since), 0, {}};
 }
 

@@ -18,6 +18,7 @@ struct StateInterval {
   std::int64_t end = 0;
   proto::ThreadState state = proto::THREAD_STATE_UNKNOWN;
   std::uint32_t processor = 0;  // 1 + its number while the thread runs; else 0
+  ThreadNumber waker = 0;       // the thread that ended a time in which this one was blocked; 0: not known
   bool operator==(const StateInterval&) const = default;
 };
 
@@ -40,7 +41,9 @@ class ThreadStates {
   void run(ThreadNumber thread, std::int64_t time, std::uint32_t processor);  // it is on a processor, and stays there
   void switch_in(ThreadNumber thread, std::int64_t time, std::uint32_t processor);
   void switch_out(ThreadNumber thread, std::int64_t time, std::uint32_t processor, Leaving leaving);
-  void wake(ThreadNumber thread, std::int64_t time);
+  // `waker`: the thread that did it; 0 if it is not known, or if a device or a timer did. It may be under way while the woken thread still leaves its
+  // processor.
+  void wake(ThreadNumber thread, std::int64_t time, ThreadNumber waker);
   void end(ThreadNumber thread, std::int64_t time);
 
   // Records between these times are lost, so the threads' states in this time are not known.
@@ -58,9 +61,10 @@ class ThreadStates {
     std::int64_t since = 0;
     std::uint32_t processor = 0;
     std::optional<Suspected> suspected;  // kNothing: it has been observed since `since`
+    bool was_woken = false;              // kRunning: since it runs; kBlocked: before it left its processor, and perhaps for good
   };
-  void emit(ThreadNumber number, const Thread& thread, std::int64_t end);
-  void emit(ThreadNumber number, std::int64_t start, std::int64_t end, proto::ThreadState state, std::uint32_t processor);
+  void emit(ThreadNumber number, const Thread& thread, std::int64_t end, ThreadNumber waker = 0);
+  void emit(ThreadNumber number, std::int64_t start, std::int64_t end, proto::ThreadState state, std::uint32_t processor, ThreadNumber waker = 0);
 
   Emit emit_;
   std::unordered_map<ThreadNumber, Thread> threads_;

@@ -177,6 +177,8 @@ class Walk {
       return true;
     }
     if (piece.cause == IdleCause::kOsLock && was_handed_over(piece, time(call), call)) return true;
+    if ((piece.cause == IdleCause::kOsQueue || piece.cause == IdleCause::kOsIo) && goes_on_in(waits_.waker(thread_, time(call)), piece, time(call), call))
+      return true;
     const std::optional<Wait> wait = waits_.before(call);
     if (!wait || !wait->event.valid() || (wait->kind != WaitKind::kWriter && wait->kind != WaitKind::kLockHolder)) return false;
     const TimeRange other = time(wait->event);
@@ -187,12 +189,13 @@ class Walk {
   }
 
   // Returns true if another thread ended the wait of this one by handing over to it, and the way continues there.
-  bool was_handed_over(const Activity& piece, TimeRange wait, EventRef call) {
-    if (wait.end > t_) return false;
-    const std::optional<Wait> turns = waits_.hand_over(thread_, wait);
-    if (!turns || !visited_.insert(turns->event).second) return false;
-    take(turns->time.end, PathKind::kReturn, call, piece.cause);
-    go_to_thread(thread_of(turns->event));
+  bool was_handed_over(const Activity& piece, TimeRange wait, EventRef call) { return goes_on_in(waits_.hand_over(thread_, wait), piece, wait, call); }
+
+  // Returns true if the way continues in the thread that ended the wait of this one.
+  bool goes_on_in(const std::optional<Wait>& other, const Activity& piece, TimeRange wait, EventRef call) {
+    if (wait.end > t_ || !other || !left_.insert({thread_, wait.begin}).second) return false;
+    take(other->time.end, PathKind::kReturn, call, piece.cause);
+    go_to_thread(thread_of(other->event));
     return true;
   }
 
@@ -241,6 +244,7 @@ class Walk {
   NameClasses names_{trace_};
   std::map<ThreadId, std::vector<Activity>> activities_;  // of threads on the way
   std::set<EventRef> visited_;                            // operations, and calls from which the way went to another thread
+  std::set<std::pair<ThreadId, Nanoseconds>> left_;       // waits, by their begin, from which the way went to the thread that ended them
   Nanoseconds t_ = 0;                                     // the present position: how far back the way has come
   EventRef operation_;                                    // the next operation on the way,
   ThreadId thread_ = kNone;                               // or else the thread whose activity is next

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "call_class.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/domains/python_lock.h"
 #include "ranks/collective_waits.h"
 #include "thread_activity.h"
@@ -225,14 +226,16 @@ struct WaitFinder::State {
   [[nodiscard]] std::optional<Wait> of_wait_for_data(EventRef call) {
     const TimeRange own = time(call);
     const ThreadId thread = key(call).thread;
+    const std::optional<Wait> waker = thread == kNone ? std::nullopt : of_waker(thread, own, woken(thread, own));
+    const ThreadId by = waker ? key(waker->event).thread : kNone;
     EventRef writer;
     for_each_last(
-        own.end, [&](const TrackKey& each) { return each.kind == TrackKind::kOsRuntime && each.thread != thread; },
+        own.end, [&](const TrackKey& each) { return each.kind == TrackKind::kOsRuntime && each.thread != thread && (by == kNone || each.thread == by); },
         [&](EventRef event) {
           if (own.end - time(event).end > kHandOver || !is_writing_call(trace.name(trace.lane(event.lane).name(event.index)))) return;
           if (!writer.valid() || time(event).begin > time(writer).begin) writer = event;
         });
-    if (!writer.valid()) return std::nullopt;
+    if (!writer.valid()) return waker;
     return Wait{WaitKind::kWriter, writer, time(writer), IdleCause::kOsQueue};
   }
 
@@ -250,19 +253,47 @@ struct WaitFinder::State {
     return std::any_of(all.begin(), all.end(), [&](TrackId id) { return trace.tracks()[id].key.kind == TrackKind::kThreadStates; });
   }
 
-  // When the thread was woken that was in a wait: at the end of its last blocked state in it, or else at the end of the wait.
-  [[nodiscard]] Nanoseconds woken(ThreadId thread, TimeRange wait) const {
-    std::optional<Nanoseconds> woken;
+  struct Waking {
+    Nanoseconds time = 0;
+    std::uint32_t waker = 0;  // by its number on the machine; 0 if it is not known
+  };
+  // How the thread was woken that was in a wait: at the end of its last blocked state in it, or else at the end of the wait.
+  [[nodiscard]] Waking woken(ThreadId thread, TimeRange wait) const {
+    std::optional<Waking> woken;
     for (const TrackId id : tracks.of(thread)) {
       if (trace.tracks()[id].key.kind != TrackKind::kThreadStates) continue;
       for (const LaneId lane : trace.tracks()[id].lanes) {
         const auto [first, end] = trace.lane(lane).overlapping(wait);
-        for (EventIndex i = first; i < end; ++i)
-          if (trace.thread_state_detail(trace.lane(lane).detail(i)).state == ThreadState::kBlocked)
-            woken = std::max(woken.value_or(wait.begin), std::min(wait.end, trace.lane(lane).end(i)));
+        for (EventIndex i = first; i < end; ++i) {
+          const ThreadStateDetail& state = trace.thread_state_detail(trace.lane(lane).detail(i));
+          const Nanoseconds until = trace.lane(lane).end(i);
+          if (state.state == ThreadState::kBlocked && (!woken || until > woken->time))
+            woken = Waking{std::min(wait.end, until), until > wait.end ? 0 : state.waker};
+        }
       }
     }
-    return woken.value_or(wait.end);
+    return woken.value_or(Waking{wait.end, 0});
+  }
+
+  // The state in which a thread, by its number on the machine, ran at a time; of the threads that were recorded together with another one.
+  [[nodiscard]] EventRef running_state(std::uint32_t tid, ThreadId beside, Nanoseconds t) const {
+    const TracePart* const part = part_of_process(trace, trace.threads()[beside].process);
+    for (const Track& track : trace.tracks()) {
+      if (track.key.kind != TrackKind::kThreadStates || track.key.thread == kNone || trace.threads()[track.key.thread].tid != tid) continue;
+      if (part_of_process(trace, track.key.process) != part) continue;
+      for (const LaneId lane : track.lanes)
+        for (const Nanoseconds at : {t - 1, t})  // clocks of processors differ a little
+          if (const auto index = trace.lane(lane).at(at); index && trace.thread_state_detail(trace.lane(lane).detail(*index)).state == ThreadState::kRunning)
+            return {lane, *index};
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::optional<Wait> of_waker(ThreadId thread, TimeRange wait, const Waking& waking) const {
+    if (waking.waker == 0 || waking.waker == trace.threads()[thread].tid) return std::nullopt;
+    const EventRef ran = running_state(waking.waker, thread, waking.time);
+    if (!ran.valid()) return std::nullopt;
+    return Wait{WaitKind::kWaker, ran, {wait.begin, waking.time}, IdleCause::kOsLock};
   }
 
   // The first wait of each other thread of the process that begins about that time: a call that waits for a lock or a condition, or a blocked state.
@@ -289,7 +320,9 @@ struct WaitFinder::State {
 
   [[nodiscard]] std::optional<Wait> of_hand_over(ThreadId thread, TimeRange wait) {
     if (thread == kNone) return std::nullopt;
-    const Nanoseconds at = woken(thread, wait);
+    const Waking waking = woken(thread, wait);
+    if (waking.waker != 0) return of_waker(thread, wait, waking);
+    const Nanoseconds at = waking.time;
     const TimeRange window{std::max(wait.begin + 1, at - kTurns), at + kTurns};
     EventRef other;
     for (const auto& [candidate, begun] : waits_that_begin(trace.threads()[thread].process, thread, window)) {
@@ -354,7 +387,7 @@ struct WaitFinder::State {
     const IdleCause cause = names.os_call(name);
     if (cause == IdleCause::kOsLock) {
       const std::optional<Wait> turns = of_hand_over(own.thread, time(event));
-      return turns ? turns : of_lock(event);
+      return turns || (own.thread != kNone && woken(own.thread, time(event)).waker != 0) ? turns : of_lock(event);
     }
     return cause == IdleCause::kOsQueue || cause == IdleCause::kOsIo ? of_wait_for_data(event) : std::nullopt;
   }
@@ -375,6 +408,11 @@ std::optional<Wait> WaitFinder::before(EventRef event) {
 
 std::optional<Wait> WaitFinder::hand_over(ThreadId thread, TimeRange wait) {
   return state_->trace.provenance().outline_only ? std::nullopt : state_->of_hand_over(thread, wait);
+}
+
+std::optional<Wait> WaitFinder::waker(ThreadId thread, TimeRange wait) {
+  if (thread == kNone || state_->trace.provenance().outline_only) return std::nullopt;
+  return state_->of_waker(thread, wait, state_->woken(thread, wait));
 }
 
 std::optional<WaitFinder::CollectiveWait> WaitFinder::collective_wait(EventRef kernel) {
@@ -438,6 +476,10 @@ Message wait_words(const Trace& trace, const Wait& wait) {
       const std::optional<std::uint32_t> rank = process == kNone ? std::nullopt : trace.processes()[process].place.rank;
       return rank ? Message("the rank that came last to this collective, rank {rank}", {{"rank", std::to_string(*rank)}})
                   : Message("the rank that came last to this collective");
+    }
+    case WaitKind::kWaker: {
+      const std::string thread = thread_of();
+      return Message("thread {thread}, which woke it", {{"thread", thread}});
     }
     case WaitKind::kHandOver: {
       const std::string thread = thread_of();

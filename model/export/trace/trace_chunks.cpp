@@ -178,6 +178,7 @@ void TraceChunks::encode_thread_states(const Track& track, std::span<const Item>
   fill_starts(items, chunk, states, trace_.provenance().monotonic_epoch);
   for (const Item& item : items) states.add_state(static_cast<std::uint32_t>(detail(item).state));
   fill_sparse(items, states.mutable_processor(), [&](const Item& item) { return one_more(detail(item).processor); });
+  fill_sparse(items, states.mutable_waker(), [&](const Item& item) { return detail(item).waker; });
 }
 
 void TraceChunks::encode_samples(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {

@@ -33,7 +33,7 @@ inline std::uint64_t hash_of(const NvtxDetail& d) noexcept {
 inline std::uint64_t hash_of(const PageFaultDetail& d) noexcept {
   return hash_of_numbers(d.address, d.program_counter, d.function, d.module, d.source_file, d.source_line, d.count, d.access);
 }
-inline std::uint64_t hash_of(const ThreadStateDetail& d) noexcept { return hash_of_numbers(static_cast<std::uint32_t>(d.state), d.processor); }
+inline std::uint64_t hash_of(const ThreadStateDetail& d) noexcept { return hash_of_numbers(static_cast<std::uint32_t>(d.state), d.processor, d.waker); }
 inline std::uint64_t hash_of(const SampleDetail& d) noexcept {
   return hash_of_numbers(d.call_node, static_cast<std::uint32_t>(d.origin), d.processor, static_cast<std::uint64_t>(d.period));
 }

@@ -115,6 +115,7 @@ template <typename Detail, typename Visit>
 void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, ThreadStateDetail> {
   visit(d.state);
   visit.optional(d.processor);
+  visit(d.waker);
 }
 
 template <typename Detail, typename Visit>

@@ -11,14 +11,15 @@ std::uint32_t processor_number(std::uint32_t one_more) { return one_more == 0 ? 
 
 bool ingest(const ChunkTarget& into, const proto::ThreadStates& c) {
   const int n = c.start_delta_size();
-  if (!same_length(n, c.duration(), c.state()) || !same_length_or_empty(n, c.processor())) return false;
+  if (!same_length(n, c.duration(), c.state()) || !same_length_or_empty(n, c.processor(), c.waker())) return false;
   std::vector<ThreadStateSpan> spans;
   spans.reserve(static_cast<std::size_t>(n));
   std::int64_t time = into.base_time;
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.start_delta(i));
-    spans.push_back(
-        {time, static_cast<Nanoseconds>(c.duration(i)), {known_kind(c.state(i), ThreadState::kBlocked), processor_number(optional_value(c.processor(), i))}});
+    spans.push_back({time,
+                     static_cast<Nanoseconds>(c.duration(i)),
+                     {known_kind(c.state(i), ThreadState::kBlocked), processor_number(optional_value(c.processor(), i)), optional_value(c.waker(), i)}});
   }
   add_thread_states(into.builder, into.process, c.thread(), spans);
   return true;

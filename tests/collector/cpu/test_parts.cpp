@@ -38,15 +38,33 @@ TEST_CASE("a thread's switches become what it did between them") {
   c.states.switch_out(7, 150, 3, Leaving::kPreempted);
   c.states.switch_in(7, 160, 1);
   c.states.switch_out(7, 170, 1, Leaving::kWaiting);
-  c.states.wake(7, 190);
+  c.states.wake(7, 190, 8);
   c.states.switch_in(7, 200, 0);
   c.states.end(7, 230);
-  const std::vector<StateInterval> expected{{7, 100, 110, proto::THREAD_RUNNABLE, 0}, {7, 110, 150, proto::THREAD_RUNNING, 4},
-                                            {7, 150, 160, proto::THREAD_RUNNABLE, 0}, {7, 160, 170, proto::THREAD_RUNNING, 2},
-                                            {7, 170, 190, proto::THREAD_BLOCKED, 0},  {7, 190, 200, proto::THREAD_RUNNABLE, 0},
+  const std::vector<StateInterval> expected{{7, 100, 110, proto::THREAD_RUNNABLE, 0},   {7, 110, 150, proto::THREAD_RUNNING, 4},
+                                            {7, 150, 160, proto::THREAD_RUNNABLE, 0},   {7, 160, 170, proto::THREAD_RUNNING, 2},
+                                            {7, 170, 190, proto::THREAD_BLOCKED, 0, 8}, {7, 190, 200, proto::THREAD_RUNNABLE, 0},
                                             {7, 200, 230, proto::THREAD_RUNNING, 1}};
   CHECK(c.intervals == expected);
   CHECK(c.states.contradictions() == 0);
+}
+
+TEST_CASE("a thread that is woken while it leaves its processor waits for the next one, if no other thread wakes it") {
+  Collected c;
+  c.states.switch_in(7, 100, 0);
+  c.states.wake(7, 150, 8);
+  c.states.switch_out(7, 151, 0, Leaving::kWaiting);
+  c.states.switch_in(7, 180, 0);
+  c.states.wake(7, 190, 8);  // it did not leave its processor for that
+  c.states.switch_out(7, 200, 0, Leaving::kWaiting);
+  c.states.wake(7, 250, 9);
+  c.states.switch_in(7, 260, 0);
+  const std::vector<StateInterval> expected{{7, 100, 151, proto::THREAD_RUNNING, 1},
+                                            {7, 151, 180, proto::THREAD_RUNNABLE, 0},
+                                            {7, 180, 200, proto::THREAD_RUNNING, 1},
+                                            {7, 200, 250, proto::THREAD_BLOCKED, 0, 9},
+                                            {7, 250, 260, proto::THREAD_RUNNABLE, 0}};
+  CHECK(c.intervals == expected);
 }
 
 TEST_CASE("what a thread did before its first switch follows from that switch") {

@@ -80,6 +80,24 @@ TEST_CASE("a thread that waits for a lock is blocked while another holds it") {
   CHECK(time_in(waiter, ThreadState::kRunning) < 20 * kMillisecond + recorded.taken_away);
 }
 
+TEST_CASE("who ended the wait for a lock is the thread that held it") {
+  SKIP_WHERE_FORBIDDEN();
+  if (!cpu::probe_access().wakeups) {
+    WARN("who wakes threads can't be recorded here");
+    return;
+  }
+  const Recorded recorded = record({work(), "lock"}, states());
+  const Trace& trace = *recorded.trace;
+  const std::uint32_t holder = trace.threads()[thread_named(trace, "holder")].tid;
+  const ThreadId waiter = thread_named(trace, "waiter");
+  std::size_t ended = 0;
+  for (const Track& track : trace.tracks())
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; track.key.kind == TrackKind::kThreadStates && track.key.thread == waiter && i < trace.lane(lane).size(); ++i)
+        if (trace.lane(lane).duration(i) >= 5 * kMillisecond) ended += trace.thread_state_detail(trace.lane(lane).detail(i)).waker == holder ? 1 : 0;
+  CHECK(ended >= 10);  // of 20 waits of 10 ms each
+}
+
 TEST_CASE("a thread that starts late is there from its start, under its name") {
   SKIP_WHERE_FORBIDDEN();
   const Recorded recorded = record({work(), "late"}, states());

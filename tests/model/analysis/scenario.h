@@ -39,9 +39,9 @@ class Scenario {
   // A call that enqueues nothing.
   void call(const std::string& name, Nanoseconds begin, Nanoseconds end) { add(cpu_key(TrackKind::kCudaApi), {begin, end - begin, id(name), 0, 0}); }
   void os_call(const std::string& name, Nanoseconds begin, Nanoseconds end) { add(cpu_key(TrackKind::kOsRuntime), {begin, end - begin, id(name), 0, 0}); }
-  void state(ThreadState state, Nanoseconds begin, Nanoseconds end) {
+  void state(ThreadState state, Nanoseconds begin, Nanoseconds end, std::uint32_t waker = 0) {
     add(cpu_key(TrackKind::kThreadStates),
-        {begin, end - begin, id(std::string(thread_state_name(state))), 0, builder_->intern(ThreadStateDetail{.state = state})});
+        {begin, end - begin, id(std::string(thread_state_name(state))), 0, builder_->intern(ThreadStateDetail{.state = state, .waker = waker})});
   }
   void overhead(Nanoseconds begin, Nanoseconds end) { add(cpu_key(TrackKind::kOverhead), {begin, end - begin, id("Buffer flush"), 0, 0}); }
   void range(const std::string& name, Nanoseconds begin, Nanoseconds end, std::uint32_t depth = 0, std::uint32_t domain = 0) {

@@ -92,6 +92,7 @@ TEST_CASE("states of a thread are on its track, and what ran on the tracks of th
     states.add_duration(duration);
     states.add_state(state);
     states.add_processor(processor);
+    states.add_waker(state == proto::THREAD_BLOCKED ? 4713 : 0);
     before = duration;
   }
   recording.add(proto::FRAME_EVENTS, kInstance, proto::SOURCE_CPU, chunk);
@@ -105,7 +106,7 @@ TEST_CASE("states of a thread are on its track, and what ran on the tracks of th
   CHECK(lane.start(3) == 180);
   CHECK(lane.end(3) == 380);
   CHECK(trace->thread_state_detail(lane.detail(3)) == ThreadStateDetail{ThreadState::kRunning, 3});
-  CHECK(trace->thread_state_detail(lane.detail(1)) == ThreadStateDetail{ThreadState::kBlocked, kNone});
+  CHECK(trace->thread_state_detail(lane.detail(1)) == ThreadStateDetail{ThreadState::kBlocked, kNone, 4713});
   CHECK(trace->threads()[trace->track_of(0).key.thread].tid == 4712);
 
   REQUIRE(lane_of(*trace, TrackKind::kProcessors, 0).size() == 1);

@@ -4,6 +4,7 @@
 
 #include "model/file/last_path_part.h"
 #include "model/samples/backtrace.h"
+#include "model/trace/combining/parts.h"
 #include "timeline/core/words/format.h"
 
 namespace lanescope::timeline {
@@ -36,6 +37,14 @@ std::optional<EventRef> call_at(const Trace& trace, ThreadId thread, TrackKind k
   return std::nullopt;
 }
 
+// "4712 loader": with its name if it is known, of a thread that was recorded together with this process.
+std::string waker_text(const Trace& trace, ProcessId process, std::uint32_t tid) {
+  const TracePart* const part = part_of_process(trace, process);
+  for (const Thread& thread : trace.threads())
+    if (thread.tid == tid && !thread.name.empty() && part_of_process(trace, thread.process) == part) return std::to_string(tid) + ' ' + thread.name;
+  return std::to_string(tid);
+}
+
 }  // namespace
 
 std::vector<Property> describe_thread_state(const Trace& trace, const TrackKey& key, const Event& event, Length length) {
@@ -43,6 +52,7 @@ std::vector<Property> describe_thread_state(const Trace& trace, const TrackKey& 
   const ThreadStateDetail& detail = trace.thread_state_detail(event.detail);
   if (detail.processor != kNone) properties.push_back({"Processor", std::to_string(detail.processor)});
   if (key.thread == kNone || detail.state == ThreadState::kRunning) return properties;
+  if (detail.waker != 0) properties.push_back({"Woken by thread", waker_text(trace, key.process, detail.waker)});
   // A call that waits starts while the thread still runs.
   CallNodeId chain = 0;
   for (const TrackKind kind : {TrackKind::kOsRuntime, TrackKind::kCudaApi})

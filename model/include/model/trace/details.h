@@ -157,6 +157,7 @@ enum class ThreadState : std::uint8_t { kUnknown = 0, kRunning = 1, kRunnable = 
 struct ThreadStateDetail {
   ThreadState state = ThreadState::kUnknown;
   std::uint32_t processor = kNone;  // number of the processor on which it ran; kNone if it did not run, or if that is not known
+  std::uint32_t waker = 0;          // of a time in which it was blocked: the thread that ended it, by its number on the machine; 0 if not known
   auto operator<=>(const ThreadStateDetail&) const = default;
 };
 

@@ -1,5 +1,6 @@
 // The way back through a step: for programs whose construction tells what each operation waited for, and for recordings.
 #include "model/analysis/threads/critical_path.h"
+#include "model/analysis/threads/waits.h"
 
 #include <algorithm>
 #include <random>
@@ -339,6 +340,35 @@ TEST_CASE("the way leads from a thread of a backward pass to the thread that han
 TEST_CASE("who woke a thread is not said where two threads may have been it") {
   const auto trace = backward_pass({.states = GENERATE(false, true), .third = true});
   CHECK(told(*trace, critical_path(*trace, TimeRange{0, 8'000'000})).front() == "0..100000 thread cpu_code");  // of the engine, in front of its wait
+}
+
+TEST_CASE("who woke a thread is said where it was recorded, and no other thread is taken for it") {
+  constexpr std::uint32_t kMain = 100;  // the main thread's number on the machine
+  const auto way_with = [](std::uint32_t waker) {
+    Scenario main(kMain);
+    Scenario engine = main.on_another_thread(), third = engine.on_another_thread();
+    main.range("forward", 0, 2'000'000);
+    main.state(ThreadState::kRunning, 0, 2'010'000);
+    main.state(ThreadState::kBlocked, 2'010'000, 9'000'000);
+    third.state(ThreadState::kRunning, 0, 2'007'000);
+    third.state(ThreadState::kBlocked, 2'007'000, 9'000'000);
+    engine.os_call("pthread_cond_wait", 100'000, 2'030'000);
+    engine.state(ThreadState::kBlocked, 100'000, 2'005'000, waker);
+    engine.state(ThreadState::kRunnable, 2'005'000, 2'030'000);
+    engine.state(ThreadState::kRunning, 2'030'000, 9'000'000);
+    engine.kernel("gradient", 3'000'000, 3'005'000, 3'010'000, 8'000'000);
+    const auto trace = main.trace();
+    const std::optional<Wait> wait = WaitFinder(*trace).before(find(*trace, TrackKind::kOsRuntime, "pthread_cond_wait"));
+    const std::string words = wait ? wait_words(*trace, *wait).english() : "";
+    return std::pair(told(*trace, critical_path(*trace, TimeRange{0, 8'000'000})), words);
+  };
+  const auto& [known, words] = way_with(kMain);
+  CHECK(known.front() == "0..2000000 thread cpu_code forward");
+  CHECK(std::find(known.begin(), known.end(), "2005000..2030000 return pthread_cond_wait") != known.end());
+  CHECK_THAT(words, contains_text("100") && contains_text("which woke it"));
+  const auto& [elsewhere, no_words] = way_with(4711);  // a process that was not recorded
+  CHECK(elsewhere.front() == "0..100000 thread cpu_code");
+  CHECK(no_words.empty());
 }
 
 TEST_CASE("the parts of the ways through recorded steps add up to the steps") {

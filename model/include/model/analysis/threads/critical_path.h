@@ -2,8 +2,8 @@
 //
 // The way leads from a GPU operation to what it waited for (waits.h): the previous operation, one of another stream or rank, or the call that enqueued it. From
 // a call it leads to what its thread did before; from a call that waited, to what it waited for: GPU work, a thread that held Python's lock, that wrote
-// the data, or that handed work over and then waited itself, as PyTorch's threads of a backward pass do. So the parts adjoin, cover the step exactly, and no
-// part could have taken longer without the step taking longer.
+// the data, that woke it, or that handed work over and then waited itself, as PyTorch's threads of a backward pass do. So the parts adjoin, cover the step
+// exactly, and no part could have taken longer without the step taking longer.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,9 @@
 // and after its call has enqueued it. The last of these is what it waited for. A call that enqueues work is made when its thread comes to it. If the
 // GPU fell idle before, the call waited for what the thread did most since then. A call that waits for the GPU ends with the GPU's work. A call that
 // waits for Python's lock ends when the holder releases it. A call that waits for data ends with the call of another thread that wrote some then. A
-// thread that waits for a condition, such as PyTorch's thread of the backward pass, goes on when another one hands it work: who woke it is not recorded,
-// but the one that handed over ran then, and began to wait itself just then. If exactly one thread of the process did, it is that one. A
+// thread that waits for a lock or a condition goes on when another one wakes it. Recordings with states of threads say which one it was, if tracepoints
+// could be read. Otherwise, where one hands work over, as to PyTorch's thread of the backward pass, the one that handed over ran then, and began to wait
+// itself just then. If exactly one thread of the process did, it is that one. A
 // collective ends on all ranks at once, as soon as the last rank has come: the time that its kernel takes longer than that of the last rank is waiting,
 // not transfer.
 #pragma once
@@ -34,6 +35,7 @@ enum class WaitKind : std::uint8_t {
   kLockHolder,   // for the thread that held the lock
   kWriter,       // for data that this call of another thread wrote
   kLateRank,     // a kernel of a collective, for the rank that came last to it: the event is the kernel of that rank
+  kWaker,        // for the thread that woke it: the event is the state in which that thread ran then
   kHandOver,     // for another thread of its process, which woke it and then waited itself: the event is that wait
   kOtherThread,  // for a lock; the event is what another thread of its process did meanwhile
 };
@@ -65,9 +67,11 @@ class WaitFinder {
   // previous one ends.
   [[nodiscard]] std::vector<Wait> chain(EventRef event, std::size_t most);
 
-  // The thread that ended a wait of another thread of its process for a lock or a condition, or a time in which it was blocked, by handing over to it.
-  // Nothing if that can't be told. The wait's time is that in which the other thread worked meanwhile. O(tracks of the process · log n).
+  // The thread that ended a wait of another thread of its process for a lock or a condition, or a time in which it was blocked: its waker, or else the one
+  // that handed over to it. Nothing if that can't be told. The wait's time is that in which the other thread worked meanwhile. O(tracks · log n).
   [[nodiscard]] std::optional<Wait> hand_over(ThreadId thread, TimeRange wait);
+  // The same by what was recorded alone, whatever the thread waited for.
+  [[nodiscard]] std::optional<Wait> waker(ThreadId thread, TimeRange wait);
 
   // How long the kernel of a collective waited for the last rank, and the kernel of that rank. Returns nothing if the kernel belongs to no collective,
   // or came last itself. The first question about a stretch of time costs O(lanes · log n) plus its kernels; all questions together cost O(n log n),
