@@ -52,7 +52,7 @@ QString number_text(const Column& column, std::int64_t value) {
 }
 
 QString real_text(const Column& column, double value) {
-  if (column.unit == Unit::kPercent) return as_text(format_percent(value));
+  if (column.unit == Unit::kPercent) return as_text(timeline::format_share(value / 100));
   if (column.unit == Unit::kNumber) return QString::number(value, 'g', 9);
   if (column.unit == Unit::kNone || column.unit == Unit::kIdentifier) return QString::number(value, 'f', 1);
   return number_text(column, std::llround(value));

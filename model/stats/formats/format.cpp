@@ -31,8 +31,9 @@ constexpr std::array<NamedUnit, 4> kTimeUnits = {{{"nsec", "ns", 1, 0}, {"usec",
 constexpr double kBytesPerMegabyte = 1e6;
 constexpr int kSizeDecimals = 3;
 constexpr int kRealDecimals = 1;
-constexpr int kReadableDigits = 9;  // of Unit::kNumber, for people
-constexpr int kAllDigits = 17;      // that tell doubles apart
+constexpr double kLeastShownShare = 0.05;  // percent; less would be 0.0
+constexpr int kReadableDigits = 9;         // of Unit::kNumber, for people
+constexpr int kAllDigits = 17;             // that tell doubles apart
 
 void append_number(std::string& text, double value, int decimals) {
   std::array<char, 400> digits;  // the longest double has 309 digits before the point
@@ -144,6 +145,7 @@ void append_cell(std::string& text, const Table& table, const Column& column, st
   } else {
     const double value = column.real(row);
     if (std::isnan(value)) return;
+    if (separators == Separators::kThousands && column.unit == Unit::kPercent && value > 0 && value < kLeastShownShare) return void(text += "<0.1");
     if (column.unit == Unit::kNumber)
       append_digits(text, value, separators == Separators::kThousands ? kReadableDigits : kAllDigits);
     else

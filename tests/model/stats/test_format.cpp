@@ -71,6 +71,19 @@ TEST_CASE("columns for people are aligned, with separators of thousands but not 
         "└──────┴───────────┴──────┘\n");
 }
 
+TEST_CASE("a share that is not zero is not shown as zero to people, and is a number to programs") {
+  Table table({reals("Time", Unit::kPercent)});
+  for (const double share : {0.0, 0.049, 0.05, 12.34}) table.add_row(share);
+  CHECK(format_table(table, Format::kColumn) ==
+        " Time (%)\n"
+        " --------\n"
+        "      0.0\n"
+        "     <0.1\n"
+        "      0.1\n"
+        "     12.3\n");
+  CHECK(format_table(table, Format::kCsv) == "Time (%)\n0.0\n0.0\n0.1\n12.3\n");
+}
+
 TEST_CASE("cells wider than 100 characters are clipped with an ellipsis") {
   Table table({texts("Name")});
   table.add_row(table.add_text(std::string(101, 'x')));

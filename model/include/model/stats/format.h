@@ -2,7 +2,7 @@
 //
 // As Nsight Systems does: sizes in MB (10^6 bytes) and rates in MB/s with three decimals, averages and shares with one; times in nanoseconds as they
 // are, and in other units with four decimals. The unit follows the column's title. In formats for people, text is left-aligned, and numbers are
-// right-aligned with separators of thousands; `column` clips cells at 100 characters.
+// right-aligned with separators of thousands, and shares that would be 0.0 are "<0.1"; `column` clips cells at 100 characters.
 #pragma once
 
 #include <functional>
