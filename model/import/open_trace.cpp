@@ -69,7 +69,7 @@ constexpr std::array kReadableNames = {
     TraceFileFormat{"Lanescope trace", "*.trace"},
     TraceFileFormat{"Nsight Systems SQLite", "*.sqlite *.db"},
     TraceFileFormat{"Chrome JSON, PyTorch profiler", "*.json *.json.gz"},
-    TraceFileFormat{"Nsight Compute CSV", "*.csv"},
+    TraceFileFormat{kNsightComputeFormat, "*.csv"},
 };
 
 // Known formats that can't be read: what the file is and how to convert it; FILE stands for its path.

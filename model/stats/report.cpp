@@ -14,7 +14,7 @@ constexpr std::string_view kKernelData = "CUDA kernel data";
 constexpr std::string_view kUnifiedMemoryData = "CUDA Unified Memory CPU page faults data";
 constexpr std::string_view kNcclData = "NCCL kernel data";
 constexpr std::string_view kMpiData = "MPI trace data";
-constexpr std::string_view kGpuData = "GPU work";
+constexpr std::string_view kTimesOfGpuData = "times of GPU work";
 constexpr std::string_view kEventData = "events";
 constexpr std::string_view kGpuMetricData = "GPU metrics";
 constexpr std::string_view kMachineMetricData = "metrics of networks and disks";
@@ -66,7 +66,7 @@ constexpr std::array kReports = {
            event_sum},
     Report{"file_access_sum", "File Access Summary", kFileData, "",
            "Files by the time of calls that opened, read, wrote, mapped and synced them, with the bytes. Lanescope's own.", file_access_sum},
-    Report{"gpu_idle_sum", "GPU Idle Time Summary (by Cause)", kGpuData, "",
+    Report{"gpu_idle_sum", "GPU Idle Time Summary (by Cause)", kTimesOfGpuData, "",
            "What each GPU waited for: idle time between its first and its last operation, every nanosecond with its cause, so that a GPU's "
            "causes add up to its idle time. Lanescope's own.",
            gpu_idle_sum},

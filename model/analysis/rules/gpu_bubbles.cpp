@@ -457,8 +457,12 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
   Families families = work.families();
   const Loop& loop = work.loop();
   const Nanoseconds gap = std::max<Nanoseconds>(1, arguments.duration("gap"));
-  const IdleGroups collected = group_idle(context, families, work, gap);
   RuleAnswer answer;
+  if (!has_known_times(trace.provenance())) {
+    answer.message = "The file does not say when its kernels ran, so nothing is known about idle time.";
+    return answer;
+  }
+  const IdleGroups collected = group_idle(context, families, work, gap);
   if (collected.gpus.empty()) {
     answer.message = context.time == kWholeTrace ? Message("The trace holds no GPU work.") : Message("The chosen part holds no GPU work.");
     return answer;

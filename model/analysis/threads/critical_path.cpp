@@ -264,12 +264,8 @@ EventRef last_work(const Trace& trace, ProcessId process, TimeRange range, const
   return last;
 }
 
-}  // namespace
-
-namespace {
-
 CriticalPath path_of_time(const Trace& trace, TimeRange time, ProcessId process, const std::stop_token& stop) {
-  if (time.empty() || trace.provenance().outline_only) return {time, {}};
+  if (time.empty() || trace.provenance().outline_only || !has_known_times(trace.provenance())) return {time, {}};
   const EventRef last = last_operation(trace, time, process);
   if (last.valid() && trace.event(last).end() >= time.end) return Walk(trace, time, stop).from_operation(last);
   ThreadId thread = last.valid() ? launching_thread(trace, last) : thread_of_nearest_operation(trace, time, process);

@@ -52,6 +52,7 @@ Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
   Table table({reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Parts"), integers("Longest", Unit::kNanoseconds),
                words("Cause"), reals("Busy", Unit::kPercent), integers("Span", Unit::kNanoseconds), integers("Busy", Unit::kNanoseconds),
                integers("Idle", Unit::kNanoseconds), texts("Device")});
+  if (!has_known_times(trace.provenance())) return table;
   const DeviceTexts devices(trace);
   for (const GpuIdle& gpu : gpus) {
     const Nanoseconds span = selection.time() ? gpu.extent.intersected(*selection.time()).length() : gpu.extent.length();

@@ -457,3 +457,29 @@ TEST_CASE("an export of a time that the recording does not hold says so") {
   CHECK_THAT(messages("100s/120s"), contains_text("so nothing of the chosen time is in it."));
   CHECK_THAT(messages("0s/120s"), !contains_text("nothing of the chosen time"));
 }
+
+TEST_CASE("nothing is said about idle time where a file does not say when its kernels ran") {
+  const test::TemporaryFolder folder;
+  const std::string file = (folder.path() / "kernels.csv").string(), imported = (folder.path() / "kernels.trace").string();
+  std::ofstream(file) << "\"ID\",\"Process ID\",\"Process Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Device\",\"gpu__time_duration.sum\"\n"
+                         "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"ns\"\n\"0\",\"7\",\"app\",\"k\",\"1\",\"7\",\"0\",\"1,000\"\n"
+                         "\"1\",\"7\",\"app\",\"k\",\"1\",\"7\",\"0\",\"3,000\"\n";
+  REQUIRE(cli::run({"import", "-q", file, "-o", imported}) == cli::kSuccess);
+  const auto printed = [](const std::vector<std::string>& words) {
+    std::ostringstream text, messages;
+    std::streambuf* const output = std::cout.rdbuf(text.rdbuf());
+    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
+    const int code = cli::run(words);
+    std::cout.rdbuf(output);
+    std::cerr.rdbuf(errors);
+    CHECK(code == cli::kSuccess);
+    return text.str() + messages.str();
+  };
+  for (const std::string& of : {file, imported}) {
+    CHECK_THAT(printed({"analyze", "-f", "column", of}), !contains_text("never idle"));
+    CHECK_THAT(printed({"analyze", "-f", "column", "-r", "gpu_bubbles", of}), contains_text("does not say when its kernels ran"));
+    CHECK_THAT(printed({"stats", "-r", "gpu_idle_sum", of}), contains_text("does not contain times of GPU work"));
+    CHECK_THAT(printed({"analyze", "-f", "column", "--critical-path", "--filter-time", "0/10us", of}), !contains_text("Work of the GPU"));
+    CHECK_THAT(printed({"stats", "-r", "cuda_gpu_kern_sum", "-f", "csv", of}), contains_text("100.0,4000,2,"));
+  }
+}

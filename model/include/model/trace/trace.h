@@ -258,6 +258,11 @@ struct Provenance {
 // "16, AMD EPYC 9454 48-Core Processor": the machine's processors; empty if neither their number nor their model is known.
 [[nodiscard]] std::string processors_text(const Provenance& from);
 
+// The format of traces that are made from tables of Nsight Compute.
+inline constexpr std::string_view kNsightComputeFormat = "Nsight Compute CSV";
+// False if the file that the trace was made from does not say when its events ran: then their durations are known, and their times are made up.
+[[nodiscard]] inline bool has_known_times(const Provenance& from) noexcept { return from.format != kNsightComputeFormat; }
+
 // The part of a combined trace that comes from one of its sources (combine.h).
 struct TracePart {
   std::string label;
