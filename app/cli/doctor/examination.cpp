@@ -30,6 +30,7 @@ namespace lanescope::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_view_literals;  // a value that is a string literal would be a text to translate
 using channel::FileDescriptor;
 
 // What a program printed on both its outputs within the time, and its exit code. No Answer if it can't be started or had to be ended.
@@ -126,29 +127,46 @@ std::vector<Cupti> find_cuptis(std::optional<int> cuda) {
 
 Finding agent_finding() {
   const Result<fs::path> agent = session::find_agent();
-  if (!agent) return {Verdict::kFails, "agent", "Agent", agent.error().text, {"install Lanescope whole, or set LANESCOPE_AGENT"}};
+  if (!agent)
+    return {Verdict::kFails,
+            "agent",
+            Message("Agent"),
+            Message::verbatim(agent.error().text),
+            {Message("install Lanescope whole, or set {variable}", {{"variable", "LANESCOPE_AGENT"sv}})}};
   if (const std::optional<std::string> obstacle = session::preload_obstacle(*agent))
     return {Verdict::kLimited,
             "agent",
-            "Agent",
-            agent->string() + "; " + *obstacle + " in this path keeps OS runtime calls, Python's lock, MPI, UCX and OpenGL from being recorded",
-            {"install Lanescope in a folder whose path has none"}};
-  return {Verdict::kWorks, "agent", "Agent", agent->string(), {}};
+            Message("Agent"),
+            Message("{file}; {letters} in this path keeps OS runtime calls, Python's lock, MPI, UCX and OpenGL from being recorded",
+                    {{"file", agent->string()}, {"letters", *obstacle}}),
+            {Message("install Lanescope in a folder whose path has none")}};
+  return {Verdict::kWorks, "agent", Message("Agent"), Message::verbatim(agent->string()), {}};
 }
 
 // The result of the sampler of GPU metrics, which tries to sample.
 Finding metrics_finding() {
   const Result<std::string> answer = session::ask_gpu_metrics({"--check"});
-  if (!answer) return {Verdict::kLimited, "gpu_metrics", "GPU metrics", answer.error().text, {}};
+  if (!answer) return {Verdict::kLimited, "gpu_metrics", Message("GPU metrics"), Message::verbatim(answer.error().text), {}};
   const bool samples = answer->find(" metrics at ") != std::string::npos;
-  return {samples ? Verdict::kWorks : Verdict::kLimited, "gpu_metrics", "GPU metrics", answer->empty() ? "it says nothing\n" : *answer, {}};
+  return {samples ? Verdict::kWorks : Verdict::kLimited,
+          "gpu_metrics",
+          Message("GPU metrics"),
+          answer->empty() ? Message("it says nothing") : Message::verbatim(*answer),
+          {}};
 }
 
 Finding folder_finding() {
   const Result<fs::path> folder = session_folder();
-  if (!folder) return {Verdict::kFails, "sessions", "Sessions", folder.error().text, {"export XDG_RUNTIME_DIR=$(mktemp -d)"}};
+  if (!folder)
+    return {
+        Verdict::kFails, "sessions", Message("Sessions"), Message::verbatim(folder.error().text), {Message::verbatim("export XDG_RUNTIME_DIR=$(mktemp -d)")}};
   const std::size_t count = session_names().size();
-  return {Verdict::kWorks, "sessions", "Sessions", std::to_string(count) + (count == 1 ? " runs" : " run") + ", in " + folder->string(), {}};
+  const std::vector<Message::Value> values{{"count", std::to_string(count)}, {"folder", folder->string()}};
+  return {Verdict::kWorks,
+          "sessions",
+          Message("Sessions"),
+          count == 1 ? Message("{count} runs, in {folder}", values) : Message("{count} run, in {folder}", values),
+          {}};
 }
 
 Limits own_limits() {
@@ -162,15 +180,15 @@ Limits own_limits() {
 
 std::vector<Place> places() {
   std::vector<Place> found;
-  const auto add = [&found](const char* purpose, fs::path folder) {
+  const auto add = [&found](fs::path folder) {
     std::error_code missing;
     while (folder.has_relative_path() && !fs::is_directory(folder, missing)) folder = folder.parent_path();  // it is made when it is needed
     struct statvfs space {};
     if (statvfs(folder.c_str(), &space) != 0) return;
-    found.push_back({purpose, folder, access(folder.c_str(), W_OK) == 0, static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize});
+    found.push_back({folder, access(folder.c_str(), W_OK) == 0, static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize});
   };
   std::error_code gone;
-  add("files are made", fs::current_path(gone));
+  add(fs::current_path(gone));
   return found;
 }
 

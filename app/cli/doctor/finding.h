@@ -7,6 +7,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "model/text/message.h"
+
 namespace lanescope::cli {
 
 enum class Verdict {
@@ -17,13 +19,15 @@ enum class Verdict {
 
 struct Finding {
   Verdict verdict = Verdict::kWorks;
-  std::string key;                    // for scripts: does not change between versions
-  std::string subject;                // at most 16 letters
-  std::string text;                   // one or more lines
-  std::vector<std::string> remedies;  // what to run, or to do; empty if nothing has to be done
+  std::string key;                // for scripts: does not change between versions
+  Message subject;                // at most 16 letters in English
+  Message text;                   // one or more lines
+  std::vector<Message> remedies;  // what to run, or to do; empty if nothing has to be done
 };
 
 void print(std::ostream& to, const Finding& finding);
+// `subject`, `text` and `remedies` are in English. In `said`, each is once more as a message that a reader can show in its own language: a text that is the
+// same in all of them, or an object with the English template, `text`, and `values`, which are texts or such objects.
 [[nodiscard]] nlohmann::json as_json(const Finding& finding);
 
 }  // namespace lanescope::cli

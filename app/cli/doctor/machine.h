@@ -47,7 +47,6 @@ struct Limits {                            // in bytes or files; none: unlimited
 Finding limits_finding(const Machine& machine, const Limits& limits);
 
 struct Place {
-  std::string purpose;  // "files are made in"
   std::filesystem::path folder;
   bool is_writable = false;
   std::uint64_t free_bytes = 0;

@@ -1,5 +1,6 @@
 #include "record/remote_dialog.h"
 
+#include <optional>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QJsonArray>
@@ -7,6 +8,8 @@
 #include <QJsonObject>
 #include <QVBoxLayout>
 
+#include "base/text/problem_text.h"
+#include "model/text/message.h"
 #include "model/trace/text/utf8.h"
 #include "record/start_dialog.h"
 #include "timeline/widget/shown_text.h"
@@ -51,6 +54,30 @@ Answer answer_to(RemoteWork question, const LatestJob::Context& job) {
   return answer;
 }
 
+// A text that lanescope there has said, to be shown in our language: it gives its templates and values apart from the English text. Nothing if it is none of
+// ours. A value stands in its template once, so that no text grows beyond the sum of what came.
+std::optional<Message> message_said(const QJsonValue& said, int depth = 0) {
+  constexpr int kDeepest = 8;
+  if (said.isString()) return Message::verbatim(said.toString().toStdString());
+  const QString pattern = said["text"].toString();
+  if (pattern.isEmpty() || depth == kDeepest) return std::nullopt;
+  const QJsonObject values = said["values"].toObject();
+  std::vector<Message::Value> read;
+  for (auto value = values.begin(); value != values.end(); ++value) {
+    std::optional<Message> message = message_said(*value, depth + 1);
+    if (!message || pattern.count(u'{' + value.key() + u'}') > 1) return std::nullopt;
+    read.emplace_back(value.key().toStdString(), std::move(*message));
+  }
+  return Message(pattern.toStdString(), std::move(read));
+}
+
+// The English text, unless there is a message. Sentences that its recorder made are recognised by their words.
+QString text_said(const QJsonValue& said, const QJsonValue& english) {
+  const std::optional<Message> message = message_said(said);
+  if (!message) return english.toString();
+  return shown_text(message->pattern().empty() ? problem_message(message->english()) : *message);
+}
+
 }  // namespace
 
 QString examination_text(const QByteArray& json) {
@@ -66,7 +93,9 @@ QString examination_text(const QByteArray& json) {
   for (const QJsonValue& value : parts) {
     const QJsonObject part = value.toObject();
     if (part.isEmpty()) continue;
-    const QString text = QStringLiteral("%1: %2").arg(part.value("subject").toString(), part.value("text").toString().simplified());
+    const QJsonValue said = part.value("said");
+    const QString text =
+        QStringLiteral("%1: %2").arg(text_said(said["subject"], part.value("subject")), text_said(said["text"], part.value("text")).simplified());
     const QString name = part.value("part").toString();
     if (name == u"gpus" || (name == u"driver" && part.value("verdict").toString() != u"ok"))
       lines << text;
@@ -74,8 +103,9 @@ QString examination_text(const QByteArray& json) {
       limits << text;
     else
       continue;
-    for (const QJsonValue& remedy : part.value("remedies").toArray())
-      (name == u"gpus" || name == u"driver" ? lines : limits) << QStringLiteral("    ") + remedy.toString();
+    const QJsonArray remedies = part.value("remedies").toArray();
+    for (qsizetype i = 0; i < remedies.size(); ++i)
+      (name == u"gpus" || name == u"driver" ? lines : limits) << QStringLiteral("    ") + text_said(said["remedies"][i], remedies[i]);
   }
   return shown((lines + limits).join(u'\n').toStdString());
 }

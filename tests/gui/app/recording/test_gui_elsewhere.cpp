@@ -258,6 +258,32 @@ class ElsewhereTest : public QObject {
     QCOMPARE(lines.join('\n'), QStringLiteral("lanescope 1 on S\nGPUs: 2 × H200\nThreads: none\\u001b[2J\n    sudo x"));
   }
 
+  // By the lanescope here, which is the other machine's: its JSON is English, whatever the language.
+  void saysInOurLanguageWhatIsMissingThere() {
+    QProcess doctor;
+    doctor.start(QString::fromStdString(program("lanescope").string()), {"doctor", "--json"});
+    QVERIFY(doctor.waitForFinished(kPatienceMs));
+    const QByteArray json = doctor.readAllStandardOutput();
+    const QString in_english = ui::examination_text(json);
+    show_in(chinese());
+    const QString text = ui::examination_text(json);
+    const QString hostile = ui::examination_text(
+        "{\"lanescope\": \"1\", \"system\": \"S\", \"parts\": [{\"part\": \"gpus\", \"subject\": \"GPUs\", \"text\": \"two\", \"remedies\": [],"
+        "\"said\": {\"subject\": {\"text\": \"GPUs\"}, \"text\": {\"text\": \"{a}{a}\", \"values\": {\"a\": \"x\"}}, \"remedies\": 7}}]}");
+    show_in(english());
+    const std::pair<const char*, QString> said[] = {
+        {"NVIDIA driver: libcuda.so.1 was not found, so programs can't use a GPU; NVTX is recorded all the same",
+         QStringLiteral("NVIDIA 驱动: 未找到 libcuda.so.1，因此程序不能使用 GPU；NVTX 照样可以录制")},
+        {"GPU counters: no NVIDIA kernel module is loaded; tracing needs no counters", QStringLiteral("GPU 计数器: 未加载 NVIDIA 内核模块；跟踪不需要计数器")},
+        {"CPU threads: states and samples of all processes by the kernel's timer, with the kernel's code",
+         QStringLiteral("CPU 线程: 所有进程的状态和采样，通过内核的定时器，包括内核的代码")},
+    };
+    for (const auto& [sentence, translated] : said)
+      if (in_english.contains(sentence)) QVERIFY2(text.contains(translated), qPrintable(text));
+    QVERIFY2(text != in_english, qPrintable(text));
+    QVERIFY2(hostile.endsWith("GPU: two"), qPrintable(hostile));  // a text that grows is none of ours
+  }
+
   void asksAndRemembersMachineByMachine() {
     ui::Settings settings;
     QString begun;
