@@ -9,15 +9,9 @@
 namespace lanescope::cli {
 namespace {
 
-std::string seconds_text(Nanoseconds time) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.6f s", static_cast<double>(time) / 1e9);
-  return text.data();
-}
-
 Message place_text(const Trace& trace, const analysis::Place& place) {
   Message text;
-  if (!place.range.empty()) text = Message("{begin} to {end}", {{"begin", seconds_text(place.range.begin)}, {"end", seconds_text(place.range.end)}});
+  if (!place.range.empty()) text = Message("{begin} to {end}", {{"begin", moment_text(place.range.begin)}, {"end", moment_text(place.range.end)}});
   const auto add = [&](std::string_view pattern, std::uint64_t number) { text = listed(text, Message(pattern, {{"number", std::to_string(number)}})); };
   if (place.gpu != kNone) add("GPU {number}", trace.gpus()[place.gpu].ordinal);
   if (place.process != kNone) add("process {number}", trace.processes()[place.process].pid);
@@ -27,11 +21,17 @@ Message place_text(const Trace& trace, const analysis::Place& place) {
 
 }  // namespace
 
+std::string moment_text(Nanoseconds time) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.6f s", static_cast<double>(time) / 1e9);
+  return text.data();
+}
+
 std::string findings_text(const Trace& trace, const Message& summary, std::span<const analysis::Finding> findings, const Language& language) {
   const auto say = [&](const Message& message) { return message.in(language) + '\n'; };
   if (const std::optional<SavedPart>& part = trace.provenance().part; part && trace.event_count() == 0)
     return say(Message("Nothing happened in this part of the recording, from {begin} to {end}.",
-                       {{"begin", seconds_text(part->time.begin)}, {"end", seconds_text(part->time.end)}}));
+                       {{"begin", moment_text(part->time.begin)}, {"end", moment_text(part->time.end)}}));
   if (trace.event_count() == 0) return say("The trace holds no events.");
   std::string text = summary.empty() ? std::string() : say(summary);
   const bool no_gpu = std::none_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return is_gpu_work(track.key.kind); });

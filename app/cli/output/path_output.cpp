@@ -1,8 +1,6 @@
 #include "output/path_output.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iostream>
 #include <map>
 
@@ -11,16 +9,11 @@
 #include "model/events/event_values.h"
 #include "model/stats/selection.h"
 #include "model/trace/text/utf8.h"
+#include "output/findings_text.h"
 #include "text.h"
 
 namespace lanescope::cli {
 namespace {
-
-std::string moment_text(Nanoseconds time) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.6f s", static_cast<double>(time) / 1e9);
-  return text.data();
-}
 
 // The range of the process in which it ends last, if possible of one that uses a GPU, and the number of processes that have it.
 struct Step {
