@@ -14,6 +14,10 @@ Kinship kinship(const Generation& known, const Generation& reporting) noexcept {
   return reporting.begin < known.begin ? Kinship::kEarlier : Kinship::kLater;
 }
 
+bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
+  return same_file(a.executable, b.executable) && (a.arguments.empty() || b.arguments.empty() || a.arguments == b.arguments);
+}
+
 std::string title(pid_t pid, std::string_view executable) {
   const std::string_view name = executable.empty() ? std::string_view("(ended)") : last_path_part(executable);
   return "[" + std::to_string(pid) + "] " + std::string(name);

@@ -13,6 +13,7 @@
 
 #include "collector/session/recording.h"
 #include "lanescope/trace.pb.h"
+#include "processes/proc.h"
 
 namespace lanescope::session {
 
@@ -34,6 +35,8 @@ enum class Kinship { kEarlier, kSame, kLater };
 // another root folder, or with a mark if it has no name any more. A program that was gone before its agent was heard has at most a name, which never makes a
 // difference.
 [[nodiscard]] bool same_file(std::string_view a, std::string_view b) noexcept;
+// True if both run the same program, as far as it is known: the arguments are unknown for a process that called exec and was examined only when it had run on.
+[[nodiscard]] bool same_program(const ProcessDescription& a, const ProcessDescription& b);
 // "[4711] python", from a process and its executable's path or name; "[4711] (ended)" if that is empty.
 [[nodiscard]] std::string title(pid_t pid, std::string_view executable);
 // True if an executable is known by its path, and not only by the name that its agent gave.
