@@ -35,23 +35,33 @@ std::vector<EventRef> WaitSource::Chain::events() const {
   return events;
 }
 
-std::vector<EventRef> WaitSource::StepPath::events() const {
-  // Code of one NVTX range between its calls has many parts; arrows to the range's start again and again would run backward.
+std::vector<timeline::PathPlace> WaitSource::Chain::places() const {
+  std::vector<timeline::PathPlace> places;
+  for (const EventRef each : events()) places.push_back(timeline::whole_place(*trace, each));
+  return places;
+}
+
+std::vector<timeline::PathPlace> WaitSource::StepPath::places() const {
+  // Code of one NVTX range between its calls has many parts, and the path comes by each of them. Operations and calls are seen whole.
+  const auto is_code = [this](const analysis::PathPart& part) { return is_step(*trace, part.event); };
   std::map<EventRef, Nanoseconds> longest;
   for (const analysis::PathPart& part : path.parts) longest[part.event] = std::max(longest[part.event], part.range.length());
   std::vector<analysis::PathPart> drawn;
   for (const analysis::PathPart& part : path.parts)
-    if (part.event.valid() && part.event != step && part.range.length() == longest[part.event]) drawn.push_back(part);
+    if (part.event.valid() && part.event != step && (is_code(part) || part.range.length() == longest[part.event])) drawn.push_back(part);
   if (drawn.size() > kMostDrawn) {
     const auto longer = [](const analysis::PathPart& a, const analysis::PathPart& b) { return a.range.length() > b.range.length(); };
     std::nth_element(drawn.begin(), drawn.begin() + kMostDrawn, drawn.end(), longer);
     drawn.resize(kMostDrawn);
     std::sort(drawn.begin(), drawn.end(), [](const analysis::PathPart& a, const analysis::PathPart& b) { return a.range.begin < b.range.begin; });
   }
-  std::vector<EventRef> events;
+  std::vector<timeline::PathPlace> places;
   for (auto part = drawn.rbegin(); part != drawn.rend(); ++part)
-    if (events.empty() || events.back() != part->event) events.push_back(part->event);
-  return events;
+    if (is_code(*part))
+      places.push_back({part->event, part->range});
+    else if (places.empty() || places.back().event != part->event)
+      places.push_back(timeline::whole_place(*trace, part->event));
+  return places;
 }
 
 WaitSource::WaitSource(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
@@ -107,7 +117,7 @@ void WaitSource::compute() {
       finder_ = finder;
       set(chain);
       if (std::exchange(follows_, false)) return step();
-      if (is_followed_) emit followed(chain->events());
+      if (is_followed_) emit followed(chain->places());
     });
   });
 }
@@ -162,7 +172,7 @@ void WaitSource::findStepPath(EventRef step, TimeRange time, Why why) {
       if (found->path.parts.empty()) return;
       step_path_ = found;
       emit changed();
-      emit followed(found->events());
+      emit followed(found->places());
     });
   });
 }
@@ -193,7 +203,7 @@ void WaitSource::step() {
   const EventRef next = own[1];
   step_path_ = nullptr;
   is_followed_ = true;
-  emit followed(events);
+  emit followed(chain_->places());
   state_.reveal(next);
 }
 

@@ -17,6 +17,7 @@
 #include "base/state/selection_state.h"
 #include "model/analysis/threads/critical_path.h"
 #include "model/analysis/threads/waits.h"
+#include "timeline/core/pixels/path_arrows.h"
 
 namespace lanescope::ui {
 
@@ -33,6 +34,7 @@ class WaitSource : public QObject {
     Nanoseconds waited = 0;             // for the kernel of a collective: the wait for the last rank; the rest of its time is transfer
     // The event and what it waited for, as far as these are events.
     [[nodiscard]] std::vector<EventRef> events() const;
+    [[nodiscard]] std::vector<timeline::PathPlace> places() const;
   };
   // The chain of the selected event, or one that contains it, of the trace or an earlier state of it; null: not known (yet).
   [[nodiscard]] const std::shared_ptr<const Chain>& chain() const { return chain_; }
@@ -44,8 +46,9 @@ class WaitSource : public QObject {
     TimeRange time;  // of either
     analysis::CriticalPath path;
     std::vector<analysis::PathSum> sums;
-    // The events on the path, the last first, each at its longest part; if there are very many, those that took longest.
-    [[nodiscard]] std::vector<EventRef> events() const;
+    // The places on the path, the last first: the code of an NVTX range at each of its parts, and other events once, at their longest part. If there are very
+    // many, those that took longest.
+    [[nodiscard]] std::vector<timeline::PathPlace> places() const;
   };
   // Of the trace or an earlier state of it. Null: nobody asked for it, or it is not known yet.
   [[nodiscard]] const std::shared_ptr<const StepPath>& stepPath() const { return step_path_; }
@@ -55,8 +58,8 @@ class WaitSource : public QObject {
 
  signals:
   void changed();
-  void followed(const std::vector<lanescope::EventRef>& events);  // the user follows this chain; empty: no longer
-  void ended(const QString& sentence);                            // why the chain leads no further
+  void followed(const std::vector<lanescope::timeline::PathPlace>& places);  // the user follows this chain; empty: no longer
+  void ended(const QString& sentence);                                       // why the chain leads no further
 
  private:
   struct Finder;  // of one trace; holds the trace

@@ -453,8 +453,8 @@ void Canvas::paintOutline(QPainter& painter, EventRef event, const QColor& color
   painter.setClipping(false);
 }
 
-// The point at which arrows meet an event: on its own row, or on the nearest row that is shown.
-std::optional<ArrowEnd> Canvas::anchor(EventRef event, EventEdge edge, ArrowLabel label) const {
+// The point at which arrows meet an event at a time: on its own row, or on the nearest row that is shown.
+std::optional<ArrowEnd> Canvas::anchor(EventRef event, Nanoseconds time, ArrowLabel label) const {
   const auto place = state_.tree().place_of(event.lane);
   if (!place) return std::nullopt;
   const PlacedRow* row = state_.layout().nearest_shown(place->row);
@@ -463,10 +463,8 @@ std::optional<ArrowEnd> Canvas::anchor(EventRef event, EventEdge edge, ArrowLabe
   const double level = own ? place->level : 0;
   double y = state_.topOf(*row) + (level + 0.5) * row->level_height;
   if (!row->is_pinned() && y < state_.layout().pinned_height()) y = std::min(y, -1.0);  // covered, and so out of sight like a row that is scrolled away
-  const Event shown = state_.trace().event(event);
   // For an event that started before the window, the visible part.
-  const QPointF at(edge == EventEdge::kEnd ? viewport().x_at(shown.end()) : std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))),
-                   y);
+  const QPointF at(std::max(viewport().x_at(time), std::min(2.0, viewport().x_at(state_.trace().event(event).end()))), y);
   if (label == ArrowLabel::kNo) return ArrowEnd{at, {}};
   const QString title = QString::fromStdString(event_title(state_.trace(), event)).left(kLongestArrowLabel);
   return ArrowEnd{at, title + QStringLiteral(" · ") + shown_text(state_.tree().row(row->row).label)};
@@ -481,8 +479,9 @@ void Canvas::paintArrows(QPainter& painter) const {
   painter.setRenderHint(QPainter::Antialiasing);
   for (std::size_t index = 0; index < std::min(kMost, state_.correlated().size()); ++index) {
     const EventRef other = state_.correlated()[index];
-    const auto from = anchor(selected_launches ? selected : other, EventEdge::kBegin, label);
-    const auto to = anchor(selected_launches ? other : selected, EventEdge::kBegin, label);
+    const EventRef launch = selected_launches ? selected : other, work = selected_launches ? other : selected;
+    const auto from = anchor(launch, state_.trace().event(launch).start, label);
+    const auto to = anchor(work, state_.trace().event(work).start, label);
     if (from && to) draw_arrow(painter, *from, *to, rect(), state_.theme());
   }
   painter.setRenderHint(QPainter::Antialiasing, false);
@@ -496,12 +495,11 @@ void Canvas::paintPath(QPainter& painter) const {
     return row == nullptr ? std::nullopt : std::optional(row->row);
   };
   painter.setRenderHint(QPainter::Antialiasing);
-  for (const PathArrow& arrow : arrows_of_path(state_.trace(), state_.path(), viewport(), row_of)) {
+  for (const PathArrow& arrow : arrows_of_path(state_.path(), viewport(), row_of)) {
     const bool is_of_selected = arrow.cause == state_.selected() || arrow.effect == state_.selected();
     const ArrowLabel label = is_of_selected ? ArrowLabel::kYes : ArrowLabel::kNo;
-    const bool is_from_end = arrow.time.begin == state_.trace().event(arrow.cause).end();
-    const auto from = anchor(arrow.cause, is_from_end ? EventEdge::kEnd : EventEdge::kBegin, label);
-    const auto to = anchor(arrow.effect, EventEdge::kBegin, label);
+    const auto from = anchor(arrow.cause, arrow.time.begin, label);
+    const auto to = anchor(arrow.effect, arrow.time.end, label);
     if (from && to) draw_arrow(painter, *from, *to, rect(), state_.theme());
   }
   painter.setRenderHint(QPainter::Antialiasing, false);

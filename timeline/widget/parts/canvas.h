@@ -49,7 +49,6 @@ class Canvas : public QWidget {
   void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
-  enum class EventEdge { kBegin, kEnd };
   enum class Drag { kNone, kPressed, kRange, kPan };
   struct Hit {
     const PlacedRow* row = nullptr;
@@ -79,7 +78,7 @@ class Canvas : public QWidget {
   [[nodiscard]] QString toolTipOf(const Hit& hit);
   [[nodiscard]] QRectF eventRectangle(const PlacedRow& row, std::size_t level, EventRef event) const;
   enum class ArrowLabel { kNo, kYes };
-  [[nodiscard]] std::optional<ArrowEnd> anchor(EventRef event, EventEdge edge, ArrowLabel label) const;
+  [[nodiscard]] std::optional<ArrowEnd> anchor(EventRef event, Nanoseconds time, ArrowLabel label) const;
 
   void paintSelectedRange(QPainter& painter) const;
   void paintSelectedGap(QPainter& painter) const;

@@ -419,7 +419,7 @@ void TimelineView::goToMarker(MarkerDirection direction) {
   goToTime(*found);
 }
 
-void TimelineView::setPath(std::vector<EventRef> path) { parts_->state.setPath(std::move(path)); }
+void TimelineView::setPath(std::vector<PathPlace> path) { parts_->state.setPath(std::move(path)); }
 void TimelineView::askWhatItWaitedFor() {
   if (selectedEvent().valid() || selection().latestTime()) emit waitedForRequested();
 }

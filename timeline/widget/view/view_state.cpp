@@ -338,8 +338,8 @@ void ViewState::updateTrace(std::shared_ptr<const Trace> trace) {
   if (!trace) return setTrace(nullptr);
   const Sight before = sight();
   const std::optional<Anchor> place = anchor();
-  for (EventRef& event : path_) event = find_again(this->trace(), event, *trace);
-  std::erase_if(path_, [](EventRef event) { return !event.valid(); });
+  for (PathPlace& place_of_path : path_) place_of_path.event = find_again(this->trace(), place_of_path.event, *trace);
+  std::erase_if(path_, [](const PathPlace& each) { return !each.event.valid(); });
   if (ready_ && ready_->trace() == trace) {
     retired_ = adopt(std::move(ready_));
   } else if (!holds_events(*trace)) {
@@ -552,7 +552,7 @@ void ViewState::match() {
   });
 }
 
-void ViewState::setPath(std::vector<EventRef> path) {
+void ViewState::setPath(std::vector<PathPlace> path) {
   if (path == path_) return;
   path_ = std::move(path);
   emit selectionChanged();

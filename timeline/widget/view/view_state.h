@@ -176,8 +176,8 @@ class ViewState : public QObject {
   [[nodiscard]] const std::shared_ptr<const AnswerRow>& answer() const { return answer_; }
 
   // Events that are shown as a chain of arrows, each from its successor; empty if there is none. It stays while the trace grows.
-  [[nodiscard]] const std::vector<EventRef>& path() const { return path_; }
-  void setPath(std::vector<EventRef> path);
+  [[nodiscard]] const std::vector<PathPlace>& path() const { return path_; }
+  void setPath(std::vector<PathPlace> path);
 
   // While a large trace is searched for another text, these are the matches of the previous text.
   [[nodiscard]] EventMatches& matches() { return matches_; }
@@ -308,7 +308,7 @@ class ViewState : public QObject {
   std::vector<EventRef> correlated_;  // with the selected event
   std::vector<RowIndex> correlated_rows_;
   std::optional<Nanoseconds> hovered_time_;
-  std::vector<EventRef> path_;
+  std::vector<PathPlace> path_;
   std::vector<TimelineView::Marker> markers_;
   std::vector<TimelineView::MarkerFile> marker_files_;
   std::string highlighted_;

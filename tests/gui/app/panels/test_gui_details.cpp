@@ -244,8 +244,7 @@ class DetailsTest : public QObject {
       QVERIFY2(said().contains("Running CPU code"), qPrintable(said()));
       QVERIFY(canvas->grab().toImage() != before);
       // It stays while one of its events is selected, and goes with another.
-      const std::vector<EventRef> events = waits->stepPath()->events();
-      window_->state().setSelectedEvent(events.front());
+      window_->state().setSelectedEvent(waits->stepPath()->places().front().event);
       QVERIFY(settle(*window_) && waits->stepPath());
       QTest::keyClick(&window_->timelineView(), Qt::Key_Escape);
       window_->state().setSelectedEvent(kernel_before(*trace, time.begin));
@@ -298,7 +297,7 @@ class DetailsTest : public QObject {
       QCOMPARE(waits->stepPath()->path.range.length(), milliseconds * Nanoseconds{1'000'000});
       QCOMPARE(waits->stepPath()->path.parts.size(), known.parts.size());
       QVERIFY2(said().contains(QString("Critical path of %1.000 ms").arg(milliseconds)), qPrintable(said()));
-      for (const QList<QVariant>& shown : followed) QVERIFY(!shown.front().value<std::vector<EventRef>>().empty());  // the arrows never go
+      for (const QList<QVariant>& shown : followed) QVERIFY(!shown.front().value<std::vector<timeline::PathPlace>>().empty());  // the arrows never go
       QVERIFY(!followed.isEmpty());
     }
     const EventRef last = last_kernel(*window_->state().trace());
@@ -316,7 +315,30 @@ class DetailsTest : public QObject {
     QVERIFY(settle(*window_));
     QVERIFY(waits->chain()->trace == window_->state().trace());
     QCOMPARE(waits->chain()->waits.size(), hops);
-    QVERIFY(!followed.isEmpty() && !followed.back().front().value<std::vector<EventRef>>().empty());
+    QVERIFY(!followed.isEmpty() && !followed.back().front().value<std::vector<timeline::PathPlace>>().empty());
+  }
+
+  // Between the calls in a range its code goes on, again and again: the arrows come by each part of it, where it is.
+  void theWayComesByTheCodeOfARangeAtEachOfItsParts() {
+    QVERIFY(open_and_settle(*window_, recorded("torch_training_workers0.trace")));
+    const std::shared_ptr<const Trace> trace = window_->state().trace();
+    const std::vector<EventRef> steps = gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = "step 12", .kind = EventKind::kNvtxRange});
+    QVERIFY(!steps.empty());
+    const EventRef step = steps.front();
+    std::map<EventRef, std::vector<TimeRange>> parts;
+    for (const analysis::PathPart& part : analysis::critical_path(*trace, step).parts)
+      if (part.event.valid() && part.event != step && event_kind(*trace, part.event) == EventKind::kNvtxRange) parts[part.event].push_back(part.range);
+    QVERIFY(std::any_of(parts.begin(), parts.end(), [](const auto& each) { return each.second.size() > 2; }));
+    window_->state().setSelectedEvent(step);
+    QVERIFY(settle(*window_));
+    QSignalSpy followed(window_->findChild<ui::WaitSource*>(), &ui::WaitSource::followed);
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
+    QVERIFY(wait_for([&] { return settle(*window_) && !followed.isEmpty(); }));
+    std::map<EventRef, std::vector<TimeRange>> drawn;
+    const auto places = followed.back().front().value<std::vector<timeline::PathPlace>>();
+    for (auto place = places.rbegin(); place != places.rend(); ++place)
+      if (event_kind(*trace, place->event) == EventKind::kNvtxRange) drawn[place->event].push_back(place->time);
+    QCOMPARE(drawn, parts);
   }
 
   void whatEndedAGapAndLaunchedThatIsALink() {

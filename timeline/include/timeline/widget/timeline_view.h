@@ -25,6 +25,7 @@
 #include "timeline/core/lanes/event_matches.h"
 #include "timeline/core/lanes/idle_time.h"
 #include "timeline/core/navigation.h"
+#include "timeline/core/pixels/path_arrows.h"
 #include "timeline/core/pixels/svg_picture.h"
 #include "timeline/core/rows/answer_row.h"
 #include "timeline/core/rows/row_layout.h"
@@ -96,8 +97,8 @@ class TimelineView : public QWidget {
   void revealEvent(EventRef event);              // scrolls to it if it is out of sight, at the present zoom
   void selectNeighbour(Neighbour which);
   void selectInRow();  // the event of the current row nearest to the centre
-  // Draws arrows along these events, each from its successor: what an event waited for. Empty: arrows of launches are drawn.
-  void setPath(std::vector<EventRef> path);
+  // Draws arrows along these places, each from its successor: what an event waited for. Empty: arrows of launches are drawn.
+  void setPath(std::vector<PathPlace> path);
   void askWhatItWaitedFor();  // emits waitedForRequested() for the selected event
   void selectCorrelated();    // the call that launched the selected work, or the first work that the selected call launched
   void clearSelection();      // event, range and row
