@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kFarAway = 80;  // logical pixels outside of the window: where lines to distant events start
 constexpr double kHead = 7;
+constexpr double kShort = 40;  // between rows that are near each other
 
 double near(double value, double low, double high) { return std::clamp(value, low - kFarAway, high + kFarAway); }
 
@@ -43,16 +44,24 @@ void draw_arrow(QPainter& painter, const ArrowEnd& from_end, const ArrowEnd& to_
   to.setX(near(to.x(), visible.left(), visible.right()));
   if (std::max(from.x(), to.x()) < visible.left() || std::min(from.x(), to.x()) > visible.right()) return;
   if (std::max(from.y(), to.y()) < visible.top() || std::min(from.y(), to.y()) > visible.bottom()) return;
-  const double bend = std::max(18.0, std::abs(to.x() - from.x()) * 0.35);
+  const double right = std::abs(to.x() - from.x()), down = std::abs(to.y() - from.y());
+  const bool is_straight = right < kHead / 2 && down > kHead && down < kShort;  // a bend would be wider than the arrow is long
   QPainterPath path(from);
-  path.cubicTo(from.x() + bend, from.y(), to.x() - bend, to.y(), to.x(), to.y());
+  if (is_straight) {
+    path.lineTo(to);
+  } else {
+    const double bend = std::max(18.0, right * 0.35);
+    path.cubicTo(from.x() + bend, from.y(), to.x() - bend, to.y(), to.x(), to.y());
+  }
   painter.setPen(QPen(theme.accent, 1.6));
   painter.setBrush(Qt::NoBrush);
   painter.drawPath(path);
   painter.setPen(Qt::NoPen);
   painter.setBrush(theme.accent);
   painter.drawEllipse(from, 2.5, 2.5);
-  const QPointF head[] = {to, to + QPointF(-kHead, -kHead * 0.55), to + QPointF(-kHead, kHead * 0.55)};
+  const double back = to.y() > from.y() ? -kHead : kHead;
+  const QPointF head[] = {to, to + (is_straight ? QPointF(-kHead * 0.55, back) : QPointF(-kHead, -kHead * 0.55)),
+                          to + (is_straight ? QPointF(kHead * 0.55, back) : QPointF(-kHead, kHead * 0.55))};
   painter.drawPolygon(head, 3);
   draw_label(painter, {from, from_end.label}, visible, theme);
   draw_label(painter, {to, to_end.label}, visible, theme);
