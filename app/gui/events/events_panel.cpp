@@ -34,10 +34,11 @@ struct InitialColumn {
 };
 constexpr InitialColumn kInitialColumns[] = {
     {EventColumn::kName, 34},      {EventColumn::kStart, 16}, {EventColumn::kDuration, 14}, {EventColumn::kGapBefore, 14},  {EventColumn::kQueueTime, 12},
-    {EventColumn::kNvtxRange, 20}, {EventColumn::kKind, 12},  {EventColumn::kStream, 11},   {EventColumn::kThread, 18},     {EventColumn::kBytes, 11},
+    {EventColumn::kNvtxRange, 20}, {EventColumn::kKind, 14},  {EventColumn::kStream, 11},   {EventColumn::kThread, 18},     {EventColumn::kBytes, 11},
     {EventColumn::kGrid, 15},      {EventColumn::kBlock, 13}, {EventColumn::kMemory, 18},   {EventColumn::kThroughput, 12}, {EventColumn::kCorrelation, 13},
 };
 
+constexpr int kWidestLoopNumber = 999'999;
 constexpr int kRunCharacters = 7;  // of its title with the sort indicator
 constexpr int kCellMargin = 4;     // px in front of the text of a cell, approximately
 
@@ -83,6 +84,8 @@ void EventsPanel::layOut() {
   ordering_->hide();
   loop_->setToolButtonStyle(Qt::ToolButtonTextOnly);
   loop_->setPopupMode(QToolButton::MenuButtonPopup);
+  loop_->setText(tr("Loop: #%1").arg(kWidestLoopNumber));
+  loop_->setMinimumWidth(loop_->sizeHint().width());  // so that no number moves what is beside it
   pages_->addWidget(table_);
   pages_->addWidget(nothing_);
   nothing_->setAlignment(Qt::AlignCenter);

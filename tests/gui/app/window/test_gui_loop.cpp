@@ -111,6 +111,7 @@ class LoopTest : public QObject {
     for (QToolButton* button : panel->findChildren<QToolButton*>())
       if (button->text().startsWith("Loop")) loop = button;
     QVERIFY(loop != nullptr && !loop->isEnabled());
+    const int width = loop->width();
     QTableView& table = *events_table(*window_);
     const QRect place(table.mapTo(window_.get(), QPoint()), table.size());
     QVERIFY(open_and_settle(*window_, training()));
@@ -121,6 +122,7 @@ class LoopTest : public QObject {
     const auto before = static_cast<int>(std::count_if(all.begin(), all.end(), [&](EventRef event) { return trace().event(event).start < begin; }));
     QVERIFY(before > 100);
     QVERIFY(loop->isVisible() && loop->isEnabled());
+    QCOMPARE(loop->width(), width);
     QCOMPARE(loop->text(), QString("Loop: #%1").arg(before + 1));
     QVERIFY2(loop->toolTip().contains(QString::fromStdString(timeline::format_count(static_cast<std::uint64_t>(before))) + " events before"),
              qPrintable(loop->toolTip()));
