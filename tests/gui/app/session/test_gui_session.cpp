@@ -378,14 +378,14 @@ class TestGuiSession : public QObject {
     window_.reset();
     ui::Windows windows(ui::Layout::kInitial);
     const std::array<QPointer<MainWindow>, 2> both{&windows.add(), &windows.add()};
+    for (const QPointer<MainWindow>& window : both) launchSlowToEnd(*window, window == both[0] ? "slow0" : "slow1");
+    // From here on, the recorder waits 5 s for the slow ones.
     for (const QPointer<MainWindow>& window : both) {
-      const QString number = QString::number(window == both[0] ? 0 : 1);
-      launchSlowToEnd(*window, "slow" + number);
-      window->launch(launchOf("next" + number));
+      window->launch(launchOf(window == both[0] ? "next0" : "next1"));
       QVERIFY2(window->isRecording(), qPrintable(window->messages().text()));
-      window->stopRecording();
-      QVERIFY(wait_for([&] { return !window->isRecording(); }));
     }
+    for (const QPointer<MainWindow>& window : both) window->stopRecording();
+    for (const QPointer<MainWindow>& window : both) QVERIFY(wait_for([&] { return !window->isRecording(); }));
     QVERIFY(both[0]->session().isCompleting() && both[1]->session().isCompleting());
     both[0]->actions().quit->trigger();
     const auto is_told = [](const QPointer<MainWindow>& window) { return window->messages().text().contains("still being completed"); };
