@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,12 @@ from lanescope.fleet.metric_recipes import NvlinkSum, samples_of
 from lanescope.fleet.projection import projected_ranges, ranges_of
 from lanescope.fleet.sums import Summary
 from lanescope.trace import Trace
+
+try:
+    sys.path.insert(0, str(support.ROOT / "tests" / "programs"))
+    import make_fleet
+except ImportError:
+    make_fleet = None
 
 HERE = Engine(kind="none")
 RANKS = [support.recording("ranks_late0"), support.recording("ranks_late1"), support.recording("ranks_compute")]
@@ -461,6 +468,33 @@ class Rules(unittest.TestCase):
             for row in json.loads((pathlib.Path(folder) / "x_fp32_products.json").read_text()):
                 said[row["Kernel"]] = said.get(row["Kernel"], 0) + row["Winnable at Most (ns)"]
         self.assertEqual(best["Winnable at most"], said[best["Name"]])  # the other recording has none
+
+    @unittest.skipIf(make_fleet is None or shutil.which("protoc") is None, "needs protoc and Python's protobuf")
+    def test_processes_that_share_a_gpu_win_the_time_once(self):
+        for name, rule in (("transformer_fp32", "fp32_products"), ("transpositions", "kernel_stalls")):
+            with self.subTest(recording=name), tempfile.TemporaryDirectory() as folder:
+                ranks = pathlib.Path(folder) / "ranks"
+                ranks.mkdir()
+                recording = make_fleet.Recording(pathlib.Path(support.recording(name)))
+                for number in (0, 256):  # the UUID of their GPU is the same, and they do the same at the same time
+                    make_fleet.write_rank(recording, ranks / f"{number:03}.trace", number, 2, [], make_fleet.identity, "host", 77)
+                make_fleet.in_one_file(sorted(ranks.iterdir()), pathlib.Path(folder) / "shared.trace")
+                alone, shared = (max(Fleet(path, HERE).ask("kernels").tables[0].records(), key=lambda row: row["Winnable at most"] or 0)
+                                 for path in (support.recording(name), f"{folder}/shared.trace"))  # fmt: skip
+                self.assertEqual(shared["Total"], 2 * alone["Total"])
+                self.assertEqual((shared["Name"], shared["Rule"], alone["Rule"]), (alone["Name"], rule, rule))
+                self.assertAlmostEqual(shared["Winnable at most"] / alone["Winnable at most"], 1, places=6)
+
+    def test_what_idle_causes_says_of_the_loop_is_of_the_loop(self):
+        for paths in (RANKS, [support.recording("torch_backward")], [support.recording("cuda_streams")]):
+            answer = Fleet(paths, HERE).ask("idle_causes")
+            rows = answer.tables[0].records()
+            idle, lost = (sum(row["Idle"] for row in rows if row["When"] in kinds) for kinds in (("loop", "once", ""), ("loop",)))
+            self.assertIn(" of its time." if len(paths) == 1 else " of their time.", answer.sentences[0])
+            expected = [f"Of this, {lost / 1e9:.3f} s ({100 * lost / idle:.0f} %) are in the loop."] if lost else []
+            self.assertEqual(answer.sentences[1:-1], expected)
+            largest = max((row for row in rows if row["When"] == "loop" or not lost), key=lambda row: row["Idle"])
+            self.assertTrue(answer.sentences[-1].startswith(f"The largest part of {'that' if lost else 'it'}: {largest['Cause']}"), answer.sentences)
 
     def test_what_a_rule_can_not_tell_is_no_gain(self):
         answer = Fleet(RANKS[:2], HERE).ask("kernels")

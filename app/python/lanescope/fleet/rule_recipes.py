@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .. import program
 from ..trace import Trace
 from .engine import Outcome
 from .filters import add_filter_arguments
+from .intervals import union
 from .recipe import Member, Recipe, members, number_within, recipe
 from .result import Answer, ResultTable, counted
 from .sum_recipes import KernelSum
-from .sums import Summary
+from .sums import Summary, groups_of
 
 _LOOP, _ONCE = "loop", "once"
 
@@ -81,20 +84,48 @@ class IdleCauses(RuleRecipe):
         answer.tables.append(ResultTable("causes", columns, table, units))
         answer.tables.append(ResultTable("rank_causes", ["Rank", "Host", "File", "GPU", "Cause", "Idle", "Of its time (%)"], ranks, units))
         if rows:
-            by_cause: "dict[str, int]" = {}
-            for row in table:
-                by_cause[row[0]] = by_cause.get(row[0], 0) + row[4]
-            answer.sentences.append(f"{counted(len(rows), 'GPU was', 'GPUs were')} idle for {idle / 1e9:.3f} s in all, {100 * idle / max(1, sum(row[4] for row in rows)):.1f} % of their time.")
-            in_loop = [row for row in table if row[3] == _LOOP] or table
-            if in_loop:
-                where = "".join(f", in {text}" for text in in_loop[0][1:3] if text)
-                what = f" in the loop, where {sum(row[4] for row in in_loop) / 1e9:.3f} s are lost" if in_loop is not table else ""
-                answer.sentences.append(f"Most of it{what}: {in_loop[0][0]}{where}, {in_loop[0][4] / 1e9:.3f} s on {counted(in_loop[0][7], 'GPU')}.")
+            answer.sentences.append(
+                f"{counted(len(rows), 'GPU was', 'GPUs were')} idle for {idle / 1e9:.3f} s in all, {100 * idle / max(1, sum(row[4] for row in rows)):.1f} % of {'its' if len(rows) == 1 else 'their'} time."
+            )
+            in_loop = [row for row in table if row[3] == _LOOP]
+            if lost := sum(row[4] for row in in_loop):
+                answer.sentences.append(f"Of this, {lost / 1e9:.3f} s ({100 * lost / max(1, idle):.0f} %) are in the loop.")
+            if first := next(iter(in_loop or table), None):
+                where = "".join(f", in {text}" for text in first[1:3] if text)
+                answer.sentences.append(f"The largest part of {'that' if in_loop else 'it'}: {first[0]}{where}, {first[4] / 1e9:.3f} s on {counted(first[7], 'GPU')}.")
         return answer
 
 
 # The rules about kernels, each of which estimates the possible gain.
 _KERNEL_RULES = ("fp32_products", "kernel_bounds", "kernel_stalls", "low_occupancy", "small_grid", "tail_wave")
+
+
+# These count each launch whole, also while others of the same kernel ran: those of several streams, or of processes that share a GPU.
+_RULES_BY_LAUNCH = ("kernel_bounds", "kernel_stalls")
+
+
+def _covered_times(trace: Trace) -> "dict[str, tuple[int, float]]":
+    """By kernel: the ns in which it ran, where launches at the same time on a GPU count once; and their share of the sum of its durations."""
+    data, texts = trace.kernels[["name", "process", "device", "start", "duration"]].coded()
+    used, of_row = np.unique(np.stack((data["process"], data["device"])), axis=1, return_inverse=True)
+    names, gpus = sorted(set(texts["name"])), [_gpu(trace, *each) for each in used.T.tolist()]
+    name_numbers, gpu_numbers = ({each: i for i, each in enumerate(dict.fromkeys(several))} for several in (names, gpus))
+    of_name, of_gpu = (np.array(numbers, dtype=np.int64) for numbers in ([name_numbers[text] for text in texts["name"]], [gpu_numbers[gpu] for gpu in gpus]))
+    keys = of_name[data["name"]] * len(gpu_numbers) + of_gpu[of_row.reshape(-1)]
+    sums: "dict[str, tuple[int, int]]" = {}
+    for key, rows in groups_of(keys, len(names) * len(gpu_numbers)):
+        name = names[key // len(gpu_numbers)]
+        begin, end = union(data["start"][rows], data["start"][rows] + data["duration"][rows])
+        once, total = sums.get(name, (0, 0))
+        sums[name] = (once + int((end - begin).sum()), total + int(data["duration"][rows].sum()))
+    return {name: (once, once / max(1, total)) for name, (once, total) in sums.items()}
+
+
+def _gpu(trace: Trace, instance: int, number: int) -> str:
+    """The GPU that a process calls by a number."""
+    process = trace.processes.get(instance)
+    device = process.devices.get(number, {}) if process else {}
+    return device.get("uuid") or f"{number} {device.get('name', '')}"
 
 
 def _is_gain_known(rule: str, row: "dict[str, Any]") -> bool:
@@ -109,11 +140,14 @@ class Kernels(KernelSum):
 
     def map(self, trace: Trace, path: str) -> Any:
         said = program.rule_tables(trace.path, list(_KERNEL_RULES))
+        covered = _covered_times(trace)
         won: "dict[str, dict[str, int]]" = {}
         for rule in _KERNEL_RULES:
             for row in said.get(rule, []):
+                once, share = covered.get(row["Kernel"], (0, 0.0))
+                gain = round(row["Winnable at Most (ns)"] * (share if rule in _RULES_BY_LAUNCH else 1)) if _is_gain_known(rule, row) else 0
                 of_kernel = won.setdefault(row["Kernel"], {})
-                of_kernel[rule] = of_kernel.get(rule, 0) + (row["Winnable at Most (ns)"] if _is_gain_known(rule, row) else 0)
+                of_kernel[rule] = min(of_kernel.get(rule, 0) + gain, once)  # a kernel of the loop may run beside one that runs once
         return super().map(trace, path) | {"won": won}
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -209,7 +243,7 @@ class CudaMemsetSync(AdviceRecipe):
 
 @recipe
 class GpuTimeUtil(AdviceRecipe):
-    name, help, rule_arguments = "gpu_time_util", "Parts of the time in which a GPU was little used", ("chunks", "threshold")
+    name, help, rule_arguments = "gpu_time_util", "Parts of the time in which one process used a GPU little", ("chunks", "threshold")
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:

@@ -92,7 +92,7 @@ _NOTHING = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 @recipe
 class KernelMap(UtilizationMap):
-    name, help = "cuda_gpu_time_util_map", "Share of time with a kernel, for each GPU and bin of time"
+    name, help = "cuda_gpu_time_util_map", "Share of time with a kernel, for each process on each GPU and bin of time"
     measures, columns = ("Share of time with a kernel",), ("Kernel",)
 
     @classmethod
@@ -116,7 +116,7 @@ def _both(one: "tuple[Times, Times]", other: "tuple[Times, Times]", borders: Tim
 
 @recipe
 class NcclMap(UtilizationMap):
-    name, help = "nccl_gpu_time_util_map", "Share of time with kernels of NCCL, with others, and with both, for each GPU and bin of time"
+    name, help = "nccl_gpu_time_util_map", "Share of time with kernels of NCCL, with others, and with both, for each process on each GPU and bin of time"
     measures, columns = ("Share of time with NCCL", "Share of time with computation", "Share of time with both"), ("NCCL", "Compute", "Overlap")
 
     def covers(self, trace: Trace, instance: int, kernels: "dict[str, Any]", borders: Times) -> "list[Times]":
@@ -126,7 +126,7 @@ class NcclMap(UtilizationMap):
 
 @recipe
 class MpiMap(UtilizationMap):
-    name, help = "mpi_gpu_time_util_map", "Share of time with a kernel, in MPI, and with both, for each GPU and bin of time"
+    name, help = "mpi_gpu_time_util_map", "Share of time with a kernel, in MPI, and with both, for each process on each GPU and bin of time"
     measures, columns = ("Share of time with a kernel", "Share of time in MPI", "Share of time with both"), ("Kernel", "MPI", "Overlap")
     domain = "MPI"
 
@@ -144,7 +144,7 @@ class MpiMap(UtilizationMap):
 
 @recipe
 class UcxMap(MpiMap):
-    name, help = "ucx_gpu_time_util_map", "Share of time with a kernel, in UCX, and with both, for each GPU and bin of time"
+    name, help = "ucx_gpu_time_util_map", "Share of time with a kernel, in UCX, and with both, for each process on each GPU and bin of time"
     measures, columns = ("Share of time with a kernel", "Share of time in UCX", "Share of time with both"), ("Kernel", "UCX", "Overlap")
     domain = "UCX"
 
@@ -257,7 +257,7 @@ class NvtxProjectedPace(Pace):
 @recipe
 class GpuGaps(Recipe):
     is_of_parts = True
-    name, help = "gpu_gaps", "The longest times in which a GPU did nothing"
+    name, help = "gpu_gaps", "The longest times in which a GPU did nothing for one process"
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
@@ -283,5 +283,5 @@ class GpuGaps(Recipe):
         rows = [[-row[0], row[3], Member(*row[1]).rank, row[1][2], row[2], row[1][0]] for row in outcome.partial or []]
         answer = Answer(self.name, tables=[ResultTable("analysis", ["Duration", "Start", "Rank", "PID", "Device", "File"], rows, {"Duration": "ns", "Start": "ns"})])
         if rows:
-            answer.sentences.append(f"The longest gap is {rows[0][0] / 1e6:.1f} ms, in {rows[0][5]} at {rows[0][1] / 1e9:.3f} s.")
+            answer.sentences.append(f"The longest gap is {rows[0][0] / 1e6:.1f} ms without work of process {rows[0][3]} on GPU {rows[0][4]}, in {rows[0][5]} at {rows[0][1] / 1e9:.3f} s.")
         return answer
