@@ -297,6 +297,7 @@ class PlantedFaults(unittest.TestCase):
     def test_engines_and_shards_give_the_same_bytes(self):
         make_fleet.straggler(self.folder, ranks=6)
         (self.folder / "broken.trace").write_bytes(b"no trace")
+        shutil.copy(self.folder / "rank001.trace", self.folder / "rank001_again.trace")
         whole = (self.folder / "rank002.trace").read_bytes()
         (self.folder / "rank002.trace").write_bytes(whole[: len(whole) // 2])
         cache = str(self.folder / "cache")
@@ -308,7 +309,7 @@ class PlantedFaults(unittest.TestCase):
             for engine in engines:
                 with self.subTest(recipe=name, engine=engine):
                     self.assertEqual(engine.run(question, reversed(fleet.paths)).to_bytes(question), expected)
-            shards = [HERE.run(question, fleet.paths[i::3]) for i in range(3)]
+            shards = [HERE.run(question, fleet.paths, None, (i + 1, 3)) for i in range(3)]
             for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
                 merged = Outcome()
                 for i in order:
@@ -455,7 +456,9 @@ class CommandLine(unittest.TestCase):
         trace = support.recording("torch_graph")
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "answer"
-            for arguments in (["no_recipe"], ["straggler"], ["straggler", "--input", trace, "--shard", "4/3", "-o", out], ["straggler", "--input", trace, "--format", "xlsx"]):
+            for arguments in (["no_recipe"], ["straggler"], ["straggler", "--input", trace, "--shard", "4/3", "-o", out], ["straggler", "--input", trace, "--shard", "1/3"],
+                              ["straggler", "--input", trace, "--format", "xlsx"], ["straggler", "--input", trace, "--format", "json"], ["merge", "--input", trace, "--csv"],
+                              ["diff", "--tolerance", "1"]):  # fmt: skip
                 with self.subTest(arguments=arguments):
                     self.assertEqual(self.run_fleet(*arguments).returncode, 2)
         self.assertEqual(self.run_fleet("straggler", "--input", "/nonexistent").returncode, 1)

@@ -286,15 +286,19 @@ class StrangeTimes(unittest.TestCase):
         recording = make_fleet.Recording(support.recording("ranks_late0"))
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("error")
-            for name, shift in (("before", -(10**12)), ("long_before", -(1 << 62)), ("long_behind", 1 << 61), ("at_once", None)):
+            for number, (name, shift) in enumerate((("before", -(10**12)), ("long_before", -(1 << 62)), ("long_behind", 1 << 61), ("at_once", None))):
                 data = bytearray(recording.data[:16])
                 for kind, process, source, count, payload in recording.frames:
                     if kind in (make_fleet.proto.FRAME_INDEX, make_fleet.proto.FRAME_OUTLINE):
                         continue
                     if kind == make_fleet.proto.FRAME_EVENTS:
                         payload = self.moved(payload, shift, recording.epoch)
+                    elif kind == make_fleet.proto.FRAME_SESSION_START:
+                        start = make_fleet.proto.SessionStart.FromString(payload)
+                        start.utc_epoch += number  # of files of one recording, only one would be read
+                        payload = start.SerializeToString()
                     data += make_fleet.frame(kind, process, source, count, payload)
-                (pathlib.Path(folder) / name).mkdir()  # of several files in one folder, only one would be read
+                (pathlib.Path(folder) / name).mkdir()
                 (pathlib.Path(folder) / name / "rank.trace").write_bytes(data)
             for name in ("cuda_gpu_time_util_map", "nccl_gpu_time_util_map", "cuda_gpu_kern_sum", "gpu_gaps", "straggler"):
                 for files in (*sorted(pathlib.Path(folder).iterdir()), folder):

@@ -49,7 +49,7 @@ class Folders(unittest.TestCase):
     def test_a_dash_is_no_folder(self):
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder) if hasattr(contextlib, "chdir") else contextlib.nullcontext():
             code, messages = run("cuda_gpu_kern_sum", "--input", RANK, "-o", "-")
-            self.assertEqual(code, 1)
+            self.assertEqual(code, 2)
             self.assertIn("-o - names no folder", messages)
             self.assertFalse(os.path.exists("-"))
 
@@ -165,14 +165,15 @@ class Folders(unittest.TestCase):
 
 
 class Ranks(unittest.TestCase):
+    @unittest.skipUnless(make_fleet, "make_fleet.py needs protobuf")
     def test_a_rank_that_is_there_twice_is_told(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, source in (("a", "ranks_late0"), ("b", "ranks_late0"), ("c", "ranks_late1")):
-                os.mkdir(f"{folder}/{name}")  # of several files in one folder, only one would be read
-                shutil.copy(support.recording(source), f"{folder}/{name}/rank.trace")
-            said = " ".join(Fleet(folder, HERE).ask("desync").sentences)
+        with tempfile.TemporaryDirectory() as name:
+            recording = make_fleet.Recording()
+            for file, rank, utc in (("a", 0, 1), ("b", 0, 2), ("c", 1, 3)):  # a and b began at different times, so they are two recordings
+                make_fleet.write_rank(recording, pathlib.Path(name) / f"{file}.trace", rank, 2, [], make_fleet.identity, "host", 77, utc=utc)
+            said = " ".join(Fleet(name, HERE).ask("desync").sentences)
         self.assertIn("Rank 0 of communicator", said)
-        self.assertIn("a/rank.trace and", said)
+        self.assertIn("a.trace and", said)
 
     @unittest.skipUnless(make_fleet, "make_fleet.py needs protobuf")
     def test_ranks_without_a_file_are_told(self):
@@ -240,10 +241,11 @@ except KeyboardInterrupt:
 
 
 def four_recordings(folder: pathlib.Path) -> "list[str]":
-    """Each in a folder of its own, because of one recording that is twice in a folder only one is read."""
-    for number in range(4):
-        (folder / str(number)).mkdir()
-    return [shutil.copy(RANK, folder / str(number) / "rank.trace") for number in range(4)]
+    """Different ones, because of a recording that is there twice only one is read."""
+    names = ("ranks_late0", "ranks_late1", "ranks_compute", "torch_graph")
+    for name in names:
+        (folder / name).mkdir()
+    return [shutil.copy(support.recording(name), folder / name / "rank.trace") for name in names]
 
 
 class Interrupts(unittest.TestCase):

@@ -27,7 +27,7 @@ from .report import replaced, text_of, write_folder
 from .result import Answer
 from .sum_recipes import SumRecipe
 
-_SLOWER = 3  # exit code of a check that failed
+_CHECK_FAILED = 3
 _FORMATS = ("csv", "json", "parquet", "ipynb")
 _NUMBER = "\0"  # stands for the number in the name of an output; names can't contain it
 
@@ -41,6 +41,9 @@ def main(arguments: "list[str] | None" = None) -> int:
         print(f"lanescope fleet: {_unknown(arguments[0])} There are {', '.join(known)}.", file=sys.stderr)
         return 2
     given = _parser(arguments[:1]).parse_args(arguments)
+    if wrong := _wrong_usage(given):
+        print(f"lanescope fleet: {wrong}", file=sys.stderr)
+        return 2
     try:
         return {"merge": _merge, "diff": _diff}.get(given.recipe, _ask)(given)
     except TraceError as error:
@@ -80,7 +83,7 @@ def _parser(asked: "list[str]") -> argparse.ArgumentParser:
         verb.add_argument("--mode", choices=["none", "pool", "dask", "concurrent", "dask-futures"], default=None, help="this process alone, processes of this machine (default; also: concurrent), or Dask (also: dask-futures)")
         verb.add_argument("--workers", type=int, default=0, metavar="N", help="processes of the pool (one a processor)")
         verb.add_argument("--dask", metavar="WHERE", default="", help="a scheduler's address, its file, or local:N")
-        verb.add_argument("--shard", metavar="I/N", default="", help="read every Nth file from the Ith on, and write partial results for `merge` in place of an answer")
+        verb.add_argument("--shard", type=_shard, metavar="I/N", help="read every Nth file from the Ith on, and write partial results for `merge` in place of an answer")
         verb.add_argument("--cache", "--export-dir", metavar="DIR", help="keep each file's part there, so that it is read once")
         chosen.add_all_arguments(verb)
     merge = verbs.add_parser("merge", help="Joins the partial results of shards into an answer")
@@ -116,7 +119,7 @@ def _claimed(given: argparse.Namespace) -> "Iterator[None]":
     if not given.output:
         yield
         return
-    is_file = bool(getattr(given, "shard", ""))
+    is_file = bool(getattr(given, "shard", None))
     is_numbered = _NUMBER in given.output
     claimed = None
     for number in itertools.count(1):
@@ -161,6 +164,13 @@ def _add_common(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--csv", dest="format", action="store_const", const=["csv"], help="as --format csv")
 
 
+def _shard(text: str) -> "tuple[int, int]":
+    said = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", text)
+    if not said or not 1 <= int(said[1]) <= int(said[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N with 1 <= I <= N")
+    return int(said[1]), int(said[2])
+
+
 def _formats(text: str) -> "list[str]":
     kinds = [kind for kind in text.split(",") if kind]
     for kind in kinds:
@@ -188,11 +198,20 @@ def _ask(given: argparse.Namespace) -> int:
             return _answer(given, question, outcome)
 
 
-def _check_places(given: argparse.Namespace) -> None:
+def _wrong_usage(given: argparse.Namespace) -> str:
+    """What contradicts itself in the options, whatever the files contain; empty if nothing does."""
+    if getattr(given, "shard", None) and not given.output:
+        return "--shard needs -o FILE for the partial results."
     if given.output == "-":
-        raise TraceError("-o - names no folder: without -o, the answer is printed.")
+        return "-o - names no folder: without -o, the answer is printed."
     if given.format and not given.output:
-        raise TraceError("--format is of tables, which -o DIR writes.")
+        return "--format is of tables, which -o DIR writes."
+    if given.recipe == "diff" and not given.input and not given.print_compat_recipes:
+        return "diff needs --input BEFORE AFTER."
+    return ""
+
+
+def _check_places(given: argparse.Namespace) -> None:
     if "parquet" in (given.format or []) and importlib.util.find_spec("pyarrow") is None:
         raise TraceError(f"--format parquet needs pyarrow. Run: {sys.executable} -m pip install pyarrow; or write csv or json.")
     if given.output and _NUMBER not in given.output and Path(given.output).exists():
@@ -205,18 +224,8 @@ def _check_places(given: argparse.Namespace) -> None:
 
 
 def _write_shard(given: argparse.Namespace, question: Recipe, engine: Engine, paths: "list[str]") -> int:
-    try:
-        index, count = (int(part) for part in given.shard.split("/"))
-    except ValueError:
-        index = count = 0
-    if not 1 <= index <= count:
-        print(f"lanescope fleet: --shard takes I/N with 1 <= I <= N, not {given.shard!r}.", file=sys.stderr)
-        return 2
-    if not given.output:
-        print("lanescope fleet: --shard needs -o FILE for the partial results.", file=sys.stderr)
-        return 2
     with _claimed(given):
-        outcome = engine.run(question, paths[index - 1 :: count], ProgressLine())
+        outcome = engine.run(question, paths, ProgressLine(), given.shard)
         with replaced(Path(given.output)) as partial:
             partial.write_bytes(outcome.to_bytes(question))
     return 0
@@ -255,16 +264,13 @@ def _diff(given: argparse.Namespace) -> int:
     if given.print_compat_recipes:
         print("\n".join(name for name, each in recipes().items() if issubclass(each, SumRecipe) and name.endswith("_sum")))
         return 0
-    if not given.input:
-        print("lanescope fleet: diff needs --input BEFORE AFTER.", file=sys.stderr)
-        return 2
     with kept_private(given.input), _claimed(given):
         return _written(given, difference(*(Path(folder) for folder in given.input), given.tolerance, given.drop), Outcome(None, []))
 
 
 def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> int:
     code = _written(given, question.present(outcome), outcome)
-    return 1 if code in (0, _SLOWER) and not any(state.read for state in outcome.files) else code
+    return 1 if code in (0, _CHECK_FAILED) and not any(state.read for state in outcome.files) else code
 
 
 def _written(given: argparse.Namespace, answer: Answer, outcome: Outcome) -> int:
@@ -275,7 +281,7 @@ def _written(given: argparse.Namespace, answer: Answer, outcome: Outcome) -> int
                 print(path)
     finally:  # if it could not be written, it can still be read here
         print(text_of(answer, outcome), end="")
-    return _SLOWER if answer.failed else 0
+    return _CHECK_FAILED if answer.failed else 0
 
 
 if __name__ == "__main__":

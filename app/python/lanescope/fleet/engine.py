@@ -31,7 +31,7 @@ from ..trace import Trace
 from .inputs import kept_private
 from .same_recording import distinct_recordings
 
-PARTIAL_VERSION = 9
+PARTIAL_VERSION = 10
 
 
 class Question(Protocol):
@@ -64,6 +64,7 @@ class FileState:
     read: bool = True
     reason: str = ""   # why it was not read, or what is missing in it
     events: int = 0
+    same_as: str = ""  # the file that was read in its place, because it holds the same recording
 
 
 @dataclass
@@ -250,9 +251,10 @@ class Engine:
     dask: str = ""
     cache: Optional[str] = None
 
-    def run(self, question: Question, paths: "Iterable[str]", progress: Optional[Progress] = None) -> Outcome:
-        """The merged outcome of all files. Ctrl+C stops it; with a cache, finished work is not repeated."""
+    def run(self, question: Question, paths: "Iterable[str]", progress: Optional[Progress] = None, shard: "tuple[int, int]" = (1, 1)) -> Outcome:
+        """The merged outcome of all files, or of a shard of them: (i, n) is every nth from the ith on. Ctrl+C stops it; with a cache, finished work is not repeated."""
         files, same = distinct_recordings(sorted(set(paths)))
+        files, left_out = files[shard[0] - 1 :: shard[1]], sorted(same)[shard[0] - 1 :: shard[1]]
         # A task has at most 16 files, and fewer if there are few files: at the end, workers wait for at most one task, after 16 or more each.
         size = max(1, min(16, len(files) // (16 * self.workers)))
         batches = [files[i : i + size] for i in range(0, len(files), size)]
@@ -263,8 +265,8 @@ class Engine:
             if progress:
                 progress(done, len(files))
         outcome = merged.whole()
-        left_out = [FileState(path, False, f"It holds the same recording as {whole}.") for path, whole in same.items()]
-        return Outcome(outcome.partial, sorted(outcome.files + left_out, key=lambda state: state.path))
+        copies = [FileState(path, False, f"It holds the same recording as {same[path]}.", same_as=same[path]) for path in left_out]
+        return Outcome(outcome.partial, sorted(outcome.files + copies, key=lambda state: state.path))
 
     def _mapped(self, question: Question, batches: "list[list[str]]") -> "Iterator[tuple[bytes, int]]":
         if self.kind == "none" or (self.kind == "pool" and (self.workers == 1 or len(batches) < 2)):

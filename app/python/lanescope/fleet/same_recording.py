@@ -3,7 +3,6 @@ with different rows, such as those of two GPUs, are two recordings."""
 
 from __future__ import annotations
 
-import os
 from typing import Any, Iterator, NamedTuple, Optional
 
 import numpy as np
@@ -19,12 +18,12 @@ _COLUMNS_OF_ROWS = ("device", "context", "stream", "thread", "domain", "processo
 
 
 def distinct_recordings(paths: "list[str]") -> "tuple[list[str], dict[str, str]]":
-    """The files to read, in their order; and for each other file, the one that contains its recording. Only files in the same folder are compared. Reads the
-    first bytes of all files, and those that began in the same nanosecond completely."""
+    """The files to read, in their order; and for each other file, the one that contains its recording. Reads the first bytes of all files, and
+    those that began in the same nanosecond completely."""
     alike: "dict[tuple[Any, ...], list[str]]" = {}
     for path in paths:
         if (began := _began(path)) is not None:
-            alike.setdefault((os.path.dirname(path), *began), []).append(path)
+            alike.setdefault(began, []).append(path)
     same: "dict[str, str]" = {}
     for group in alike.values():
         if len(group) > 1:
