@@ -496,6 +496,16 @@ class Rules(unittest.TestCase):
             largest = max((row for row in rows if row["When"] == "loop" or not lost), key=lambda row: row["Idle"])
             self.assertTrue(answer.sentences[-1].startswith(f"The largest part of {'that' if lost else 'it'}: {largest['Cause']}"), answer.sentences)
 
+    @unittest.skipIf(make_fleet is None or shutil.which("protoc") is None, "needs protoc and Python's protobuf")
+    def test_a_gpu_of_several_files_may_be_busy_for_another(self):
+        recording, text = make_fleet.Recording(), "in several files at the same time"
+        for other, later, is_shared in ((256, 0, True), (1, 0, False), (256, 10**12, False)):  # rank 256 has the GPU of rank 0
+            with tempfile.TemporaryDirectory() as folder:
+                for number, after in ((0, 0), (other, later)):
+                    make_fleet.write_rank(recording, pathlib.Path(folder) / f"{number:03}.trace", number, 2, [], make_fleet.identity, "host", 77, utc=10**18 + after)
+                said = [sentence for sentence in Fleet(folder, HERE).ask("idle_causes").sentences if text in sentence]
+                self.assertEqual([sentence.split(" in ")[0] for sentence in said], ["1 GPU is"] if is_shared else [])
+
     def test_what_a_rule_can_not_tell_is_no_gain(self):
         answer = Fleet(RANKS[:2], HERE).ask("kernels")
         product = next(row for row in answer.tables[0].records() if row["Name"].startswith("nvjet_"))

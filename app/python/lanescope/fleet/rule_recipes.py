@@ -54,13 +54,13 @@ class IdleCauses(RuleRecipe):
             ]
             host = trace.session["host_name"]
             rows.append([path, gpu, member.to_json() if member else None, host, row["Span (ns)"], row["Busy (ns)"], sorted(own)])
-        return rows
+        return {"rows": rows, "used": _times_of_use(trace, path)}
 
     def merge(self, one: Any, other: Any) -> Any:
-        return sorted(one + other, key=lambda row: row[:2])
+        return {"rows": sorted(one["rows"] + other["rows"], key=lambda row: row[:2]), "used": sorted(one["used"] + other["used"])}
 
     def present(self, outcome: Outcome) -> Answer:
-        rows = outcome.partial or []
+        rows = outcome.partial["rows"] if outcome.partial else []
         idle = sum(row[4] - row[5] for row in rows)
         sums: "dict[tuple[str, ...], list[Any]]" = {}
         ranks: "list[list[Any]]" = []
@@ -93,7 +93,36 @@ class IdleCauses(RuleRecipe):
             if first := next(iter(in_loop or table), None):
                 where = "".join(f", in {text}" for text in first[1:3] if text)
                 answer.sentences.append(f"The largest part of {'that' if in_loop else 'it'}: {first[0]}{where}, {first[4] / 1e9:.3f} s on {counted(first[7], 'GPU')}.")
+            if shared := _used_at_once(outcome.partial["used"]):
+                answer.sentences.append(
+                    f"{counted(len(shared), 'GPU is', 'GPUs are')} in several files at the same time: idle in one of them may be busy for another one. Record their processes into one file."
+                )
         return answer
+
+
+def _times_of_use(trace: Trace, path: str) -> "list[list[Any]]":
+    """The UUIDs of GPUs that ran kernels, each with the time of day of the first begin and the last end, in ns."""
+    data, _ = trace.kernels[["process", "device", "start", "duration"]].coded()
+    used, of_row = np.unique(np.stack((data["process"], data["device"])), axis=1, return_inverse=True)
+    times: "dict[str, tuple[int, int]]" = {}
+    for number, (instance, device) in enumerate(used.T.tolist()):
+        process, rows = trace.processes.get(instance), of_row.reshape(-1) == number
+        uuid = process.devices.get(device, {}).get("uuid") if process else None
+        if uuid and trace.utc_epoch:
+            begin, end = int(data["start"][rows].min()), int((data["start"][rows] + data["duration"][rows]).max())
+            known = times.get(uuid, (begin, end))
+            times[uuid] = (min(begin, known[0]), max(end, known[1]))
+    return [[uuid, trace.utc_epoch + begin, trace.utc_epoch + end, path] for uuid, (begin, end) in sorted(times.items())]
+
+
+def _used_at_once(used: "list[list[Any]]") -> "set[str]":
+    """The GPUs that were used at the same time in several files. `used` is sorted."""
+    found, last = set(), ("", 0)
+    for uuid, begin, end, _ in used:
+        if uuid == last[0] and begin < last[1]:
+            found.add(uuid)
+        last = (uuid, max(end, last[1])) if uuid == last[0] else (uuid, end)
+    return found
 
 
 # The rules about kernels, each of which estimates the possible gain.
