@@ -57,10 +57,10 @@ Ranks ranks_of(const Trace& trace, const LoopWork& work) {
 }
 
 Message component_name(std::size_t component, Waiting waiting) {
-  if (component == kWork) return "GPU work";
+  if (component == kWork) return Message("GPU work (kernels and copies)");
   if (component == kCommunicating) return Message(waiting == Waiting::kIsKnown ? "communication" : "communication, or waiting for other ranks");
   if (component == kWaiting) return Message("waiting for a rank that came later");
-  if (component == kOthers) return Message("other processes on the GPU");
+  if (component == kOthers) return Message("time in which other processes used the GPU");
   return Message("idle GPU: {cause}", {{"cause", Message(idle_cause_name(static_cast<IdleCause>(component)))}});
 }
 
@@ -128,15 +128,16 @@ Nanoseconds typical_time_of(const Iterations& iterations, std::size_t first) {
 // Possible reasons for iterations that differ in a component.
 std::string_view advice_about(std::size_t component, Waiting waiting) {
   if (component == kWork)
-    return "Compare kernels of a slow iteration and of its neighbour: inputs of unequal size (batches, sequence lengths), further work "
-           "such "
-           "as evaluation, or a GPU that runs slower (lanescope profile --gpu-metrics-devices shows its clocks).";
+    return "Compare kernels and copies of a slow iteration and of its neighbour: inputs of unequal size (batches, sequence lengths), copies of pageable "
+           "memory, further work such as evaluation, or a GPU that runs slower (lanescope profile --gpu-metrics-devices shows its clocks).";
   if (component == kCommunicating)
     return waiting == Waiting::kIsKnown
                ? to_translate("Compare what is communicated in a slow iteration and in its neighbour, and look at what else uses the network then.")
                : to_translate("Open the recordings of all ranks together: they tell who waits for whom.");
   if (component == kWaiting) return "Look at what the rank that came later does at this time (imbalance): nothing is to be won on those that wait for it.";
-  if (component == kOthers) return "Look at what the other processes have the GPU do at this time, and give them another one, or another time.";
+  if (component == kOthers)
+    return "Look whether this process had work for the GPU at this time. If it had, give the other processes another GPU, or another time; if not, look at what "
+           "its threads did.";
   if (static_cast<IdleCause>(component) == IdleCause::kCommunication)
     return "Look at the other ranks at this time: collectives end when the last one has come.";
   return "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints, garbage collection and loaders that run "

@@ -437,7 +437,7 @@ TEST_CASE("what another process has the GPU do is no GPU work of this one's slow
   const RuleAnswer tail = answer(*program.trace(), "tail");
   REQUIRE(tail.findings.size() == 1);
   CHECK(tail.findings[0].cost == 20 * kMillisecond);
-  CHECK_THAT(tail.findings[0].seen, contains_text("other processes on the GPU: 20.0 ms") && !contains_text("GPU work"));
+  CHECK_THAT(tail.findings[0].seen, contains_text("time in which other processes used the GPU: 20.0 ms") && !contains_text("GPU work"));
 }
 
 TEST_CASE("iterations that the chosen time cuts are no samples, in recordings with counters either") {
