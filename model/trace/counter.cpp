@@ -6,13 +6,19 @@
 
 namespace lanescope {
 
-void CounterSummary::add(std::int64_t value, Nanoseconds duration) noexcept {
+namespace {
+
+inline void add_sample(CounterSummary& sum, std::int64_t value, Nanoseconds duration) noexcept {
   if (value == kNoValue || duration <= 0) return;
-  minimum = std::min(minimum, value);
-  maximum = std::max(maximum, value);
-  integral += static_cast<double>(value) * static_cast<double>(duration);
-  covered += duration;
+  sum.minimum = std::min(sum.minimum, value);
+  sum.maximum = std::max(sum.maximum, value);
+  sum.integral += static_cast<double>(value) * static_cast<double>(duration);
+  sum.covered += duration;
 }
+
+}  // namespace
+
+void CounterSummary::add(std::int64_t value, Nanoseconds duration) noexcept { add_sample(*this, value, duration); }
 
 void CounterSummary::add(const CounterSummary& other) noexcept {
   minimum = std::min(minimum, other.minimum);
@@ -50,7 +56,19 @@ CounterSegment::CounterSegment(std::shared_ptr<const std::vector<Nanoseconds>> t
 }
 
 void CounterSegment::add_samples(std::size_t first, std::size_t last, CounterSummary& into) const noexcept {
-  for (std::size_t i = first; i < last; ++i) into.add(value(i), end(i) - time(i));
+  // In memory of its own, and with one form of values, so that the sum stays in registers.
+  CounterSummary sum = into;
+  const Nanoseconds* const times = times_->data();
+  const std::size_t last_with_next = std::min(last, size() - 1);
+  const auto add = [&](const auto& value_of) {
+    for (std::size_t i = first; i < last_with_next; ++i) add_sample(sum, value_of(i), times[i + 1] - times[i]);
+    if (last > first && last == size()) add_sample(sum, value_of(last - 1), end_ - times[last - 1]);
+  };
+  if (!narrow_.empty())
+    add([values = narrow_.data()](std::size_t i) { return values[i] == kNoNarrowValue ? kNoValue : std::int64_t{values[i]}; });
+  else
+    add([this](std::size_t i) { return value(i); });
+  into = sum;
 }
 
 // Samples mostly have a constant rate, so the position of a time is nearly known: the search starts there and widens.
