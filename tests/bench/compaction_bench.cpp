@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
@@ -83,6 +84,17 @@ void measure_decoding(const fs::path& compact, nlohmann::ordered_json& figures) 
               full += segment.count == LaneSegment::kCapacity;
             }
       }));
+  std::uint64_t in_parts = 0;
+  const auto part = std::make_unique<SegmentParts::Events>();
+  put(figures, "one_part_of_each", spent_on([&] {
+        for (std::uint32_t track = 0; track < reader->tracks().size(); ++track)
+          for (std::uint32_t lane = 0; lane < reader->lane_count(track); ++lane)
+            for (const SegmentReader::Segment& segment : reader->segments({track, lane})) {
+              const auto parts = reader->parts(segment);
+              in_parts += parts && parts->decode(parts->heads().size() / 2, *part);
+            }
+      }));
+  figures["segments_in_parts"] = in_parts;
   figures["decoded_events"] = decoded;
   figures["segments"] = segments;
   figures["full_segments"] = full;

@@ -219,7 +219,8 @@ int main(int argc, char** argv) {
                     {"exact_ms", exact < 0 ? then_exact : exact},
                     {"frame_ms", spread(frames)},
                     {"segments_decoded", SegmentCache::of_process().use().decoded},
-                    {"times_decoded", SegmentCache::of_process().use().times}});
+                    {"times_decoded", SegmentCache::of_process().use().times},
+                    {"read_in_parts", SegmentCache::of_process().use().in_parts}});
 
   if (options.isSet("expand")) view.expandAll();
   settle(view, painted, frames, begin);

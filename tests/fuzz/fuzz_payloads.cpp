@@ -1,6 +1,8 @@
 // Payloads of frames of any type, which are only decoded: what a reader does with each before it knows the others.
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <string>
 
 #include "frame_sequence.h"
 #include "fuzz_target.h"
@@ -13,13 +15,24 @@ using namespace lanescope;
 
 namespace {
 
-// The head of a segment that can be decoded is unchanged after it is encoded and decoded.
+// The head of a segment that can be decoded is unchanged after it is encoded and decoded. Its parts are its events.
 void decode_segment(std::string_view payload) {
   const auto segment = decode_lane_segment(payload);
   if (!segment || segment->events.empty()) return;
   const SegmentHead head = head_of(segment->lane, segment->events, 0);
   const auto again = decode_segment_head(encode_segment_head(head));
   if (!again || *again != head) std::abort();
+  const auto count = static_cast<EventIndex>(segment->events.size());
+  auto parts = LaneSegmentParts::of(std::string(payload), count);
+  if (!parts) return;
+  const auto events = std::make_unique<LaneSegmentParts::Events>();
+  for (EventIndex i = 0; i < count; ++i) {
+    const EventIndex within = i % LaneSegmentParts::kPart;
+    const Event& event = segment->events[i];
+    if (within == 0 && !parts->decode(i / LaneSegmentParts::kPart, event.start, *events)) std::abort();
+    if (events->starts[within] != event.start || events->durations[within] != event.duration || events->names[within] != event.name) std::abort();
+    if (within % 100 == 0 && parts->detail(i) != event.detail) std::abort();
+  }
 }
 
 }  // namespace

@@ -121,6 +121,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         end = lane.end(i);
       }
       if (!lane.empty() && (lane.extent().end != end || lane.busy(lane.extent()) > lane.extent().length())) std::abort();
+      const LaneInParts parts(lane);
+      for (EventIndex i = 0; i < lane.size(); i += 500) {
+        const EventIndex found = parts.lower_bound(parts.start(i));
+        if (found > lane.size() || parts.duration(i) < 0) std::abort();
+        (void)parts.busy_before(parts.end(i), found);
+        (void)parts.detail(i);
+        const LaneSummary sum = parts.summarize(i / 2, lane.size());
+        if (sum.longest >= lane.size() || sum.weight < 0) std::abort();
+      }
     }
   }
   close(descriptor);

@@ -163,6 +163,41 @@ TEST_CASE("a picture decodes a segment once for its lane and times of it for wha
   }
 }
 
+TEST_CASE("a picture of lanes decodes parts of segments, and no segment whole until it is looked at again and there is room") {
+  constexpr std::uint32_t kStreams = 4;
+  constexpr int kEvents = 150'000;
+  constexpr std::uint64_t kSegments = std::uint64_t{kStreams} * ((kEvents + LaneSegment::kCapacity - 1) / LaneSegment::kCapacity);
+  const TemporaryFolder folder;
+  write_many_streams(folder.path() / "log.trace", kStreams, kEvents);
+  const Both both(folder.path() / "log.trace", folder.path());
+  const bool has_room = GENERATE(false, true);
+  const Budget budget(has_room ? 256 << 20 : 0);
+  ViewContent in_memory(both.memory);
+  const ViewContent known(both.file);
+  ViewContent in_file(ViewContent::Base(known), both.file);
+  std::vector<Level> levels;
+  for (LaneId lane = 0; lane < both.file->lanes().size(); ++lane) levels.push_back({LaneSource{lane}});
+  const TimeRange extent = both.file->extent();
+  // Columns as wide as some parts, as a part, and as some events.
+  const TimeRange ranges[] = {
+      padded(extent, 0.01), padded(extent, 0.02), {extent.begin, extent.begin + extent.length() / 3}, {extent.begin, extent.begin + 900'000}};
+  for (std::size_t i = 0; i < std::size(ranges); ++i) {
+    const Viewport viewport = Viewport{ranges[i], i == 2 ? 1'900 : 40}.on_grid();
+    const SegmentCache::Use before = SegmentCache::of_process().use();
+    const Painted exact = painted_exactly(in_file, Pane::kRows, levels, viewport);
+    const SegmentCache::Use after = SegmentCache::of_process().use();
+    if (i == 0) CHECK(after.in_parts - before.in_parts == kSegments);
+    if (i == 0 || !has_room) CHECK(after.decoded == before.decoded);
+    if (i == 1 && has_room) CHECK(after.decoded - before.decoded == kSegments);
+    if (i > 1 && has_room) CHECK(after.decoded == before.decoded);
+    for (std::size_t level = 0; level < levels.size(); ++level) {
+      LevelRasterizer rasterizer;
+      CHECK(same_pixels(rasterizer.rasterize(in_memory.contents().content(levels[level]), viewport),
+                        exact.rasterizer->rasterize(*exact.contents[level], viewport)));
+    }
+  }
+}
+
 TEST_CASE("what is drawn of rows adds up to how long they are busy, wherever no column shows more than is asked for") {
   const TemporaryFolder folder;
   write_many_streams(folder.path() / "log.trace", 6, 20'000);

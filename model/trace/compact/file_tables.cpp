@@ -174,6 +174,11 @@ bool FileTables::take(const proto::Tracks& message, TraceBuilder& builder) {
   return true;
 }
 
+DetailId FileTables::detail(std::uint32_t track, DetailId id) const noexcept {
+  const proto::DetailKind kind = detail_kinds_[track];
+  return kind == proto::DETAIL_NONE ? std::min(id, kPartialCall) : details_[static_cast<std::size_t>(kind)][id];
+}
+
 std::optional<PlacedSegment> FileTables::place(LaneSegmentEvents segment, Nanoseconds epoch) const {
   if (segment.lane.track >= tracks_.size() || !tracks_[segment.lane.track]) return std::nullopt;
   if (!is_near(segment.events.front().start - epoch) || !is_near(segment.events.back().end() - epoch)) return std::nullopt;

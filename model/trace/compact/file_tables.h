@@ -38,6 +38,8 @@ class FileTables {
   // Indexed by their positions in the file; nothing for tracks of a kind that this version does not know.
   [[nodiscard]] const std::vector<std::optional<TrackKey>>& tracks() const noexcept { return tracks_; }
   [[nodiscard]] NameId name(std::uint32_t id) const noexcept { return names_[id]; }
+  // Requires: the track is known.
+  [[nodiscard]] DetailId detail(std::uint32_t track, DetailId id) const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:

@@ -1,5 +1,6 @@
 #include "model/trace/compact/lane_frames.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "ingest/columns.h"
@@ -30,10 +31,11 @@ bool may_be_events(const LaneSegmentColumns& columns) {
          same_length_or_empty(n, columns.duration, columns.name, columns.correlation_delta, columns.detail_delta);
 }
 
+constexpr std::uint64_t kLongest = std::uint64_t{1} << 61;  // as in is_near()
+
 // Calls use(i, start, duration) for each event. Returns false if one lies too far from the machine's start.
 template <typename Use>
 bool for_times(const LaneSegmentColumns& columns, Use use) {
-  constexpr std::uint64_t kLongest = std::uint64_t{1} << 61;  // as in is_near()
   Nanoseconds end = columns.first_start;
   for (int i = 0; i < columns.gap.size(); ++i) {
     const std::uint64_t gap = i == 0 ? 0 : columns.gap[i];
@@ -91,6 +93,111 @@ std::optional<LaneSegmentTimes> decode_lane_times(std::string_view payload, Lane
   });
   if (!are_near) return std::nullopt;
   return times;
+}
+
+std::optional<LaneSegmentParts> LaneSegmentParts::of(std::string payload, EventIndex events) {
+  using Fields = proto::LaneSegment;
+  LaneSegmentParts parts;
+  parts.payload_ = std::move(payload);
+  parts.events_ = events;
+  const char* const begin = parts.payload_.data();
+  WireReader reader(parts.payload_);
+  while (const auto field = reader.next()) {
+    Place* column = nullptr;
+    switch (field->number) {
+      case Fields::kTrackFieldNumber:
+        if (field->type == WireField::kVarint) parts.lane_.track = static_cast<std::uint32_t>(field->value);
+        break;
+      case Fields::kLaneFieldNumber:
+        if (field->type == WireField::kVarint) parts.lane_.lane = static_cast<std::uint32_t>(field->value);
+        break;
+      case Fields::kFirstStartFieldNumber:
+        if (field->type == WireField::kVarint) parts.first_start_ = static_cast<Nanoseconds>(field->value >> 1 ^ (~(field->value & 1) + 1));
+        break;
+      case Fields::kGapFieldNumber:
+        column = &parts.gaps_;
+        break;
+      case Fields::kDurationFieldNumber:
+        column = &parts.durations_;
+        break;
+      case Fields::kNameFieldNumber:
+        column = &parts.names_;
+        break;
+      case Fields::kDetailDeltaFieldNumber:
+        column = &parts.details_;
+        break;
+      default:
+        break;
+    }
+    if (column == nullptr) continue;
+    if (field->type != WireField::kBytes || column->size > 0) return std::nullopt;
+    column->begin = static_cast<std::size_t>(field->bytes.data() - begin);
+    column->size = field->bytes.size();
+  }
+  if (!reader.sound() || parts.gaps_.size == 0) return std::nullopt;
+  for (Place* column : {&parts.gaps_, &parts.durations_, &parts.names_})
+    if (!parts.find_parts(*column)) return std::nullopt;
+  return parts;
+}
+
+bool LaneSegmentParts::find_parts(Place& column) const {
+  if (column.size == 0) return true;
+  auto found = offsets_of_every(kPart, std::string_view(payload_).substr(column.begin, column.size), events_);
+  if (found) column.parts = *std::move(found);
+  return found.has_value();
+}
+
+std::string_view LaneSegmentParts::bytes_of(const Place& column, std::size_t part) const {
+  return std::string_view(payload_).substr(column.begin + column.parts[part], column.parts[part + 1] - column.parts[part]);
+}
+
+EventIndex LaneSegmentParts::size_of(std::size_t part) const noexcept { return std::min(kPart, events_ - static_cast<EventIndex>(part) * kPart); }
+
+bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Events& into) const {
+  into.size = size_of(part);
+  std::array<std::uint64_t, kPart> gaps, durations;
+  const auto read = [&](const Place& column, auto& values) {
+    const std::span wanted(values.data(), into.size);
+    if (column.size == 0) std::fill(wanted.begin(), wanted.end(), 0);
+    return column.size == 0 || unpack(bytes_of(column, part), wanted);
+  };
+  if (!read(gaps_, gaps) || !read(durations_, durations) || !read(names_, into.names)) return false;
+  Nanoseconds end = start;
+  gaps[0] = 0;
+  for (EventIndex i = 0; i < into.size; ++i) {
+    if (gaps[i] > kLongest || durations[i] > kLongest) return false;
+    into.starts[i] = end + static_cast<Nanoseconds>(gaps[i]);
+    if (!is_near(into.starts[i])) return false;
+    into.durations[i] = static_cast<Nanoseconds>(durations[i]);
+    end = into.starts[i] + into.durations[i];
+    if (!is_near(end)) return false;
+  }
+  return true;
+}
+
+std::optional<DetailId> LaneSegmentParts::detail(EventIndex event) {
+  if (details_.size == 0) return 0;
+  std::array<std::int64_t, kPart> differences;
+  const auto read = [&](std::size_t part) {
+    const std::span wanted(differences.data(), size_of(part));
+    return unpack_zigzag(bytes_of(details_, part), wanted);
+  };
+  if (details_before_.empty()) {
+    if (!find_parts(details_)) return std::nullopt;
+    std::vector<std::int64_t> before{0};
+    for (std::size_t part = 0; part + 1 < count(); ++part) {
+      if (!read(part)) return std::nullopt;
+      std::int64_t id = before.back();
+      for (EventIndex i = 0; i < kPart; ++i) id = sum(id, differences[i]);
+      before.push_back(id);
+    }
+    details_before_ = std::move(before);
+  }
+  const std::size_t part = event / kPart;
+  if (!read(part)) return std::nullopt;
+  std::int64_t id = details_before_[part];
+  for (EventIndex i = 0; i <= event % kPart; ++i) id = sum(id, differences[i]);
+  return static_cast<DetailId>(id);
 }
 
 SegmentHead head_of(FileLane lane, std::span<const Event> events, Nanoseconds epoch) {
@@ -155,13 +262,15 @@ std::optional<SegmentHead> decode_segment_head(std::string_view bytes) {
   }
   const int parts = message.part_start_delta_size();
   if (!same_length(parts, message.part_busy(), message.part_name(), message.part_weight(), message.part_longest())) return std::nullopt;
-  Nanoseconds start = head.first_start;
+  Nanoseconds start = head.first_start, of_other_parts = head.busy;
   for (int i = 0; i < parts; ++i) {
     start = sum(start, static_cast<std::int64_t>(message.part_start_delta(i)));
     const SegmentHead::Part part{start, static_cast<Nanoseconds>(message.part_busy(i)), message.part_name(i), static_cast<Nanoseconds>(message.part_weight(i)),
                                  static_cast<Nanoseconds>(message.part_longest(i))};
     const bool is_behind = part.start >= (head.parts.empty() ? head.first_start : head.parts.back().start) && part.start <= head.last_start;
-    if (!is_behind || !is_length(part.busy) || !is_length(part.weight) || !is_length(part.longest)) return std::nullopt;
+    if (!is_behind || !is_length(part.busy) || part.busy > of_other_parts) return std::nullopt;
+    if (part.weight < 0 || part.weight > part.busy || part.longest < 0 || part.longest > part.busy) return std::nullopt;
+    of_other_parts -= part.busy;
     head.parts.push_back(part);
   }
   return head;

@@ -232,6 +232,10 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     const auto times = reader.decode_times(reader.segments(lane_)[s]);
     return times ? *times : nullptr;
   }
+  std::unique_ptr<SegmentParts> read_parts(std::size_t s) const override {
+    const SegmentReader reader(file_);
+    return reader.parts(reader.segments(lane_)[s]);
+  }
   std::string own_damage_text() const override {
     return "Not all events of " + file_->path.string() +
            " can be read any more: it was changed, cut or damaged. Save what can be read, and open that: lanescope export -t trace " + file_->path.string() +
@@ -240,6 +244,38 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
 
   std::shared_ptr<State> file_;
   FileLane lane_;
+};
+
+// Answers so far were based on the head, so each part must match it.
+class SegmentReader::PartsOfSegment final : public SegmentParts {
+ public:
+  PartsOfSegment(std::shared_ptr<const State> file, const Segment& segment, LaneSegmentParts parts)
+      : file_(std::move(file)), segment_(segment), parts_(std::move(parts)) {}
+
+  [[nodiscard]] std::span<const SegmentHead::Part> heads() const noexcept override { return segment_.head.parts; }
+  [[nodiscard]] bool decode(std::size_t part, Events& into) const override {
+    const SegmentHead::Part& head = segment_.head.parts[part];
+    if (!parts_.decode(part, head.start, into)) return false;
+    const auto durations = std::span(into.durations).first(into.size);
+    const bool is_last = part + 1 == segment_.head.parts.size();
+    const Nanoseconds last_start = into.starts[into.size - 1], end = last_start + durations.back();
+    const bool ends_as_said = is_last ? last_start == segment_.head.last_start && end == segment_.head.end : end <= segment_.head.parts[part + 1].start;
+    if (!ends_as_said || std::accumulate(durations.begin(), durations.end(), Nanoseconds{0}) != head.busy ||
+        *std::max_element(durations.begin(), durations.end()) != head.longest)
+      return false;
+    file_->ingest.replace_names_of_file(std::span(into.names).first(into.size));
+    return true;
+  }
+  [[nodiscard]] std::optional<DetailId> detail(EventIndex event) override {
+    const auto id = parts_.detail(event);
+    if (!id) return std::nullopt;
+    return file_->ingest.detail_of_file(segment_.head.lane.track, *id);
+  }
+
+ private:
+  std::shared_ptr<const State> file_;  // which has the segment
+  const Segment& segment_;
+  LaneSegmentParts parts_;
 };
 
 SegmentReader::SegmentReader(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -328,6 +364,17 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
                        lane_segment->smallest_correlation() == head.least_correlation && lane_segment->largest_correlation() == head.greatest_correlation;
   if (!as_said) return state_->damaged();
   return lane_segment;
+}
+
+std::unique_ptr<SegmentParts> SegmentReader::parts(const Segment& segment) const {
+  auto payload = payload_of(segment);
+  if (!payload) return nullptr;
+  auto parts = LaneSegmentParts::of(*std::move(payload), segment.count);
+  const bool is_as_said = parts && parts->lane() == segment.head.lane && parts->count() == segment.head.parts.size() &&
+                          parts->first_start() == segment.head.first_start + state_->surroundings->provenance().monotonic_epoch &&
+                          segment.head.parts.front().start == segment.head.first_start;
+  if (!is_as_said) return nullptr;
+  return std::make_unique<PartsOfSegment>(state_, segment, *std::move(parts));
 }
 
 Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& progress) const {

@@ -641,6 +641,10 @@ FrameIngest::~FrameIngest() = default;
 
 const std::vector<std::optional<TrackKey>>& FrameIngest::file_tracks() const noexcept { return state_->tables.tracks(); }
 NameId FrameIngest::name_of_file(std::uint32_t id) const noexcept { return state_->tables.name(id); }
+void FrameIngest::replace_names_of_file(std::span<NameId> ids) const noexcept {
+  for (NameId& id : ids) id = state_->tables.name(id);
+}
+DetailId FrameIngest::detail_of_file(std::uint32_t track, DetailId id) const noexcept { return state_->tables.detail(track, id); }
 std::optional<std::vector<Event>> FrameIngest::events_of(LaneSegmentEvents segment) const {
   auto placed = state_->tables.place(std::move(segment), state_->epoch);
   if (!placed) return std::nullopt;

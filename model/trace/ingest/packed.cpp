@@ -101,6 +101,56 @@ bool for_fields(std::string_view message, Take take) {
 
 }  // namespace
 
+std::optional<std::vector<std::uint32_t>> offsets_of_every(std::size_t step, std::string_view packed, std::size_t count) {
+  std::vector<std::uint32_t> offsets;
+  offsets.reserve(count / step + 2);
+  offsets.push_back(0);
+  std::size_t numbers = 0, next = step;
+  const char *const begin = packed.data(), *const end = begin + packed.size(), *at = begin;
+  if (packed.size() == count && varints_in(packed) == count) {  // all numbers have one byte
+    for (; next < count; next += step) offsets.push_back(static_cast<std::uint32_t>(next));
+    numbers = count;
+    at = end;
+  }
+  const auto ends_number = [](char byte) { return static_cast<std::uint8_t>(byte) < 0x80; };
+  const auto look_at_byte = [&] {
+    if (ends_number(*at++) && ++numbers == next && next < count) {
+      offsets.push_back(static_cast<std::uint32_t>(at - begin));
+      next += step;
+    }
+  };
+  while (end - at >= 8) {
+    const std::size_t in_word = varints_in({at, 8});
+    if (numbers + in_word < next) {
+      numbers += in_word;
+      at += 8;
+    } else {
+      for (int i = 0; i < 8; ++i) look_at_byte();
+    }
+  }
+  while (at < end) look_at_byte();
+  if (numbers != count || (!packed.empty() && !ends_number(packed.back()))) return std::nullopt;
+  offsets.push_back(static_cast<std::uint32_t>(packed.size()));
+  return offsets;
+}
+
+namespace {
+
+template <Coding coding, typename Value>
+bool unpack_all(std::string_view packed, std::span<Value> into) {
+  if (packed.size() == into.size() && varints_in(packed) == into.size()) {  // all numbers have one byte
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] = decoded<coding, Value>(static_cast<std::uint8_t>(packed[i]));
+    return true;
+  }
+  return read_all<coding>(packed.data(), packed.data() + packed.size(), into.data(), into.size()) == packed.data() + packed.size();
+}
+
+}  // namespace
+
+bool unpack(std::string_view packed, std::span<std::uint64_t> into) { return unpack_all<Coding::kPlain>(packed, into); }
+bool unpack(std::string_view packed, std::span<std::uint32_t> into) { return unpack_all<Coding::kPlain>(packed, into); }
+bool unpack_zigzag(std::string_view packed, std::span<std::int64_t> into) { return unpack_all<Coding::kZigzag>(packed, into); }
+
 template <typename Value>
 Value* Column<Value>::extend(std::size_t count) {
   const std::size_t before = static_cast<std::size_t>(size_);

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -76,6 +78,14 @@ struct CounterSampleColumns {
   std::uint64_t last_duration = 0;
   [[nodiscard]] bool parse(std::string_view bytes);
 };
+
+// The positions in a packed column at which every `step`-th number begins: the first is 0, the last is the size of the column. Returns nothing if the column
+// does not have `count` numbers. Requires: count > 0, step >= 8. O(bytes), but faster than reading the numbers.
+[[nodiscard]] std::optional<std::vector<std::uint32_t>> offsets_of_every(std::size_t step, std::string_view packed, std::size_t count);
+// Reads the numbers of which a piece of a packed column consists. Returns false if they are not as many as `into` has room for. O(bytes).
+[[nodiscard]] bool unpack(std::string_view packed, std::span<std::uint64_t> into);
+[[nodiscard]] bool unpack(std::string_view packed, std::span<std::uint32_t> into);
+[[nodiscard]] bool unpack_zigzag(std::string_view packed, std::span<std::int64_t> into);
 
 // LaneSegment of the schema.
 struct LaneSegmentColumns {

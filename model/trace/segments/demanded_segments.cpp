@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 
+#include "model/trace/segments/lane_in_parts.h"
 #include "model/trace/trace.h"
 
 namespace lanescope {
@@ -80,7 +81,11 @@ AllDemanded& all_demanded() {
 }  // namespace
 
 DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline)
-    : bounds_(std::move(bounds)), outline_(std::move(outline)), first_identity_(next_identities(bounds_.size())), unreadable_(bounds_.size()) {
+    : bounds_(std::move(bounds)),
+      outline_(std::move(outline)),
+      first_identity_(next_identities(bounds_.size())),
+      unreadable_(bounds_.size()),
+      asked_for_parts_(bounds_.size()) {
   (void)SegmentCache::of_process();  // this makes the cache outlive them
   const std::lock_guard lock(all_demanded().mutex);
   if (!bounds_.empty()) all_demanded().by_identity.emplace(first_identity_, this);
@@ -161,6 +166,15 @@ std::shared_ptr<const LaneSegment> DemandedSegments::held_times(std::size_t s) c
   if (pins[wanted % kPins].identity == wanted) return pinned_segments.of(wanted);
   return SegmentCache::of_process().take_times(*this, s);
 }
+
+std::unique_ptr<SegmentParts> DemandedSegments::parts(std::size_t s) const {
+  if (bounds_[s].count <= SegmentParts::kPart || is_unreadable(s)) return nullptr;
+  const bool again = asked_for_parts_[s].exchange(true, std::memory_order_relaxed);
+  if (!SegmentCache::of_process().reads_in_parts(*this, s, again ? SegmentCache::Asked::kAgain : SegmentCache::Asked::kFirst)) return nullptr;
+  return read_parts(s);
+}
+
+std::unique_ptr<SegmentParts> DemandedSegments::read_parts(std::size_t) const { return nullptr; }
 
 bool DemandedSegments::has_substitutes() const noexcept {
   return has_unreadable_.load(std::memory_order_relaxed) || lacked_memory_.load(std::memory_order_relaxed) ||

@@ -52,7 +52,7 @@ struct SegmentCache::State {
   std::atomic<std::uint64_t> budget{default_budget()};
   // Shared with the segments that count in it; they may be freed later than the cache.
   std::shared_ptr<std::atomic<std::uint64_t>> live = std::make_shared<std::atomic<std::uint64_t>>(0);
-  std::uint64_t most = 0, times_decoded = 0, decoded_in_part = 0, times_ahead = 0, dropped = 0;
+  std::uint64_t most = 0, times_decoded = 0, decoded_in_part = 0, read_in_parts = 0, times_ahead = 0, dropped = 0;
 
   std::deque<Wanted> wanted;  // segments to decode ahead
   std::size_t unasked = 0;    // number of entries that nobody has asked for
@@ -321,8 +321,8 @@ std::uint64_t SegmentCache::pinned_bytes_per_thread() const noexcept { return st
 
 SegmentCache::Use SegmentCache::use() const noexcept {
   const std::lock_guard lock(state_->mutex);
-  return {state_->budget.load(), state_->live->load(),    state_->most,        state_->used.size(),
-          state_->times_decoded, state_->decoded_in_part, state_->times_ahead, state_->dropped};
+  return {state_->budget.load(),   state_->live->load(),  state_->most,        state_->used.size(), state_->times_decoded,
+          state_->decoded_in_part, state_->read_in_parts, state_->times_ahead, state_->dropped};
 }
 
 std::vector<std::string> SegmentCache::problems() const {
@@ -371,6 +371,15 @@ std::shared_ptr<const LaneSegment> SegmentCache::take_times(const DemandedSegmen
   } catch (const std::bad_alloc&) {  // take() makes room
   }
   return take(from, s);
+}
+
+bool SegmentCache::reads_in_parts(const DemandedSegments& from, std::size_t s, Asked asked) noexcept {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  const bool has_room = state.live->load() + std::uint64_t{24} * from.bounds()[s].count <= state.budget.load();
+  if ((asked == Asked::kAgain && has_room) || state.entries.contains(from.identity(s))) return false;
+  ++state.read_in_parts;
+  return true;
 }
 
 void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) noexcept {

@@ -196,7 +196,7 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
     if (in_memory)
       for (const OfLevel& tile : tiles) jobs[static_cast<std::size_t>(tile.number - first_tile_)].levels.push_back(tile);
     else
-      divide(std::span(tiles), segments_per_lane(*content) / kFewestTimes, [&](auto part) { then.push_back({{}, {part.begin(), part.end()}}); });
+      divide(std::span(tiles), 1 + segments_per_lane(*content) / kFewestTimes, [&](auto part) { then.push_back({{}, {part.begin(), part.end()}}); });
   }
   std::erase_if(jobs, [](const Job& job) { return job.lanes.empty() && job.levels.empty(); });
   for (auto& [lane, tiles] : of_lanes_on_demand) {
@@ -290,10 +290,21 @@ std::optional<LevelPixels::Single> LevelRasterizer::single(const Events& events,
 void LevelRasterizer::run(Job& job, const std::stop_token& stop) const {
   TileTimes times;
   std::optional<std::int64_t> times_of;
+  // Lanes on demand of which all events are shown are read in parts. A subset has events of its lane decoded anyway.
+  const auto has_parts = [](const Job::OfLane& each) { return !each.content->lane->holds_segments() && !each.content->subset; };
+  const bool by_parts = !job.lanes.empty() && std::all_of(job.lanes.begin(), job.lanes.end(), has_parts);
+  std::optional<LaneInParts> in_parts;
+  const Lane* of_parts = nullptr;
   for (Job::OfLane& each : job.lanes) {
     if (stop.stop_requested()) return;
     if (times_of != each.number) times = times_in(each.number);
     times_of = each.number;
+    if (by_parts && each.finds_edges && each.tile != nullptr) {
+      if (std::exchange(of_parts, each.content->lane.get()) != each.content->lane.get()) in_parts.emplace(*each.content->lane);
+      fill_by_parts(*each.content, *in_parts, times, each.edges->edges, *each.tile);
+      each.done = true;
+      continue;
+    }
     if (each.finds_edges) each.content->lane->lower_bounds(times, each.edges->edges);
     if (each.tile != nullptr) fill(*each.content, times, each.edges->edges, *each.tile);
     each.done = true;
@@ -331,6 +342,33 @@ void LevelRasterizer::fill(const ContentLane& content, const TileTimes& times, c
       if (const auto seen = single(events, edges[edge] - 1)) tile.singles.push_back(*seen);
     }
   });
+}
+
+void LevelRasterizer::fill_by_parts(const ContentLane& content, const LaneInParts& events, const TileTimes& times, EdgesInTile& edges,
+                                    LevelPixels::Tile& tile) const {
+  tile.columns.clear();
+  tile.singles.clear();
+  tile.carried.reset();
+  edges.front() = events.lower_bound(times.front());
+  Nanoseconds last_end = edges.front() > 0 ? events.end(edges.front() - 1) : times.front();
+  if (last_end > times.front()) tile.carried = single(events, edges.front() - 1);
+  Nanoseconds busy_before = events.busy_before(times.front(), edges.front());
+  for (std::size_t x = 0; x < static_cast<std::size_t>(kTileWidth); ++x) {
+    const EventIndex edge = edges[x + 1] = std::max(edges[x], events.lower_bound(times[x + 1]));  // a damaged segment may be replaced meanwhile
+    Nanoseconds busy = std::max<Nanoseconds>(0, std::min(last_end, times[x + 1]) - times[x]);
+    if (edge != edges[x]) {
+      const Nanoseconds before = std::exchange(busy_before, events.busy_before(times[x + 1], edge));
+      busy = busy_before - before;
+      last_end = events.end(edge - 1);
+      if (const auto seen = single(events, edge - 1)) tile.singles.push_back(*seen);
+    } else {
+      busy_before += busy;
+    }
+    if (busy == 0 && edge == edges[x]) continue;
+    tile.columns.resize(kTileWidth);
+    add_events(tile.columns[x], content, events, {times[x], times[x + 1]}, edges[x], edge, busy);
+    tile.columns[x].busy = busy;
+  }
 }
 
 bool LevelRasterizer::is_wide(Nanoseconds duration) const noexcept {

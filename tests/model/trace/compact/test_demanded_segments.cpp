@@ -11,6 +11,7 @@
 
 #include "../../../../model/analysis/idle/gpu_operations.h"
 #include "answers.h"
+#include "in_file.h"
 #include "long_recording.h"
 #include "model/export/text_export.h"
 #include "model/export/trace_file_export.h"
@@ -23,21 +24,6 @@ using namespace lanescope::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-// The budget of the cache during the lifetime of the object.
-class Budget {
- public:
-  explicit Budget(std::uint64_t bytes) { SegmentCache::of_process().set_budget(bytes); }
-  ~Budget() { SegmentCache::of_process().set_budget(SegmentCache::default_budget()); }
-  Budget(const Budget&) = delete;
-  Budget& operator=(const Budget&) = delete;
-};
-
-std::shared_ptr<const Trace> opened_in_file(const fs::path& path) {
-  auto trace = load_trace(path, {}, EventPlace::kInFile);
-  if (!trace) FAIL(trace.error().text);
-  return *trace;
-}
 
 std::string chrome_json(const Trace& trace) {
   std::string text;
@@ -90,7 +76,7 @@ TEST_CASE("a trace is there with all its lanes before a segment is decoded or th
   const fs::path path = folder.path() / "compact.trace";
   compacted(recording, path);
   const auto memory = loaded(path);
-  const Budget budget(256 << 10);
+  const MemoryBudget budget(256 << 10);
   const auto has_values = [](const Trace& trace) {
     bool any = false;
     for (CounterId id = 0; id < trace.counters().size(); ++id)
@@ -149,7 +135,7 @@ TEST_CASE("every recording answers the same from its file, with memory for next 
   const TemporaryFolder folder;
   compacted(recording, folder.path() / "compact.trace");
   const auto memory = loaded(folder.path() / "compact.trace");
-  const Budget budget(64 << 10);
+  const MemoryBudget budget(64 << 10);
   const SegmentCache::Use before = SegmentCache::of_process().use();
   const std::size_t problems = SegmentCache::of_process().problems().size();
   const auto file = opened_in_file(folder.path() / "compact.trace");
@@ -173,8 +159,8 @@ TEST_CASE("when events run is the same where nothing else of them is decoded, an
   // The segments decoded while opening are forgotten: by the cache, and with the thread that holds some of them.
   std::shared_ptr<const Trace> file;
   std::jthread([&] { file = opened_in_file(folder.path() / "compact.trace"); }).join();
-  { const Budget none(0); }
-  const Budget budget(64 << 20);
+  { const MemoryBudget none(0); }
+  const MemoryBudget budget(64 << 20);
   const SegmentCache::Use before = SegmentCache::of_process().use();
   std::uint64_t segments = 0;
   for (LaneId id = 0; id < file->lanes().size(); ++id) {
@@ -212,7 +198,7 @@ TEST_CASE("when events run that can't be read is what stands for them") {
   const TemporaryFolder folder;
   write_long_recording(folder.path() / "log.trace", 150'000);
   compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
-  const Budget budget(64 << 20);
+  const MemoryBudget budget(64 << 20);
   const auto file = opened_in_file(folder.path() / "compact.trace");
   const Lane& lane = longest_lane(*file);
   fs::resize_file(folder.path() / "compact.trace", 100);
@@ -234,7 +220,7 @@ TEST_CASE("events are summed by any column of theirs from the file, with memory 
   const TemporaryFolder folder;
   compacted(recording, folder.path() / "compact.trace");
   const auto memory = loaded(folder.path() / "compact.trace");
-  const Budget budget(64 << 10);
+  const MemoryBudget budget(64 << 10);
   const auto file = opened_in_file(folder.path() / "compact.trace");
   const auto sums = [](const Trace& trace, const std::string& columns) {
     const auto request = stats::parse_report("event_sum" + columns);
@@ -328,7 +314,7 @@ TEST_CASE("to go through the work of a GPU reads each segment once, though there
   const auto in_memory = operations_of(*loaded(folder.path() / "compact.trace"));
   REQUIRE(in_memory.size() == kStreams * kKernels);
   CHECK(std::is_sorted(in_memory.begin(), in_memory.end(), [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); }));
-  const Budget nothing(1);
+  const MemoryBudget nothing(1);
   const auto file = opened_in_file(folder.path() / "compact.trace");
   const std::uint64_t before = SegmentCache::of_process().use().decoded;
   CHECK(operations_of(*file) == in_memory);
@@ -339,7 +325,7 @@ TEST_CASE("rules that are asked together decode the work of GPUs as often as one
   const TemporaryFolder folder;
   write_long_program(folder.path() / "log.trace", 600'000);
   compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
-  const Budget nothing(1);
+  const MemoryBudget nothing(1);
   const auto file = opened_in_file(folder.path() / "compact.trace");
   std::uint64_t of_work = 0;  // segments
   for (const Track& track : file->tracks())
@@ -368,7 +354,7 @@ TEST_CASE("a lane's next segments are decoded ahead though all memory for events
   const Lane& lane = longest_lane(*file);
   const std::size_t count = lane.segment_count();
   REQUIRE(count == 31);
-  const Budget less(std::uint64_t{13} << 20);
+  const MemoryBudget less(std::uint64_t{13} << 20);
   const SegmentCache::Use before = SegmentCache::of_process().use();
   const auto decoded = [&] { return SegmentCache::of_process().use().decoded - before.decoded; };
   const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -388,7 +374,7 @@ TEST_CASE("a lane answers the same from its file to many threads, while its segm
   compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
   const auto memory = loaded(folder.path() / "compact.trace");
   const auto segments = GENERATE(0u, 3u, 100u);
-  const Budget budget(segments * std::uint64_t{2} << 20);
+  const MemoryBudget budget(segments * std::uint64_t{2} << 20);
   const SegmentCache::Use before = SegmentCache::of_process().use();
   {
     const auto file = opened_in_file(folder.path() / "compact.trace");
@@ -440,7 +426,7 @@ TEST_CASE("a recording whose clock drifts answers the same from its file as from
     return combine_traces(std::vector<TraceSource>{{first, "a", 0}, {second, "b", clock}});
   };
   const auto in_memory = beside(memory);
-  const Budget budget(1 << 20);
+  const MemoryBudget budget(1 << 20);
   const auto in_file = beside(opened_in_file(path));
   CHECK_FALSE(holds_events(*in_file));
   check_same(*in_memory, *in_file);
@@ -467,7 +453,7 @@ TEST_CASE("what the cache holds stays within its budget, but for what threads ha
   write_long_recording(folder.path() / "log.trace", 3'000'000);
   compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
   constexpr std::uint64_t kBudget = 20 << 20;
-  const Budget budget(kBudget);
+  const MemoryBudget budget(kBudget);
   std::uint64_t most = 0;
   std::jthread([&] {  // the thread's pins end with it
     const auto file = opened_in_file(folder.path() / "compact.trace");
@@ -490,7 +476,7 @@ TEST_CASE("a file that is cut, damaged or replaced while it is open is noticed o
   write_long_recording(folder.path() / "log.trace", 300'000);
   compacted(folder.path() / "log.trace", path);
   const auto memory = loaded(path);
-  const Budget budget(0);
+  const MemoryBudget budget(0);
   const auto file = opened_in_file(path);
   const Lane& lane = longest_lane(*file);
 
@@ -522,7 +508,7 @@ TEST_CASE("a file that is cut, damaged or replaced while it is open is noticed o
 
 TEST_CASE("who asks whether all of a trace was read hears of its files alone") {
   const TemporaryFolder folder;
-  const Budget budget(0);
+  const MemoryBudget budget(0);
   const auto opened = [&](const char* name) {
     write_long_recording(folder.path() / "log.trace", 300'000);
     compacted(folder.path() / "log.trace", folder.path() / name);

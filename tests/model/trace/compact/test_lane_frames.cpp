@@ -1,5 +1,6 @@
 #include <limits>
 #include <map>
+#include <memory>
 #include <random>
 
 #include "compact/segment_encoder.h"
@@ -52,6 +53,66 @@ TEST_CASE("a segment comes back event by event") {
       REQUIRE((times->starts[i] == expected.start && times->durations[i] == expected.duration));
     }
   }
+}
+
+TEST_CASE("a part of a segment is decoded without the others, and is what they have together") {
+  const std::size_t count = GENERATE(1u, 2u, 1'023u, 1'024u, 1'025u, 5'000u, 65'536u);
+  // Numbers of one byte only, and of any length.
+  const bool are_short = GENERATE(false, true);
+  std::vector<Event> events = random_events(static_cast<unsigned>(count), count);
+  if (are_short)
+    for (std::size_t i = 0; i < count; ++i) events[i] = {static_cast<Nanoseconds>(40 * i), 20, static_cast<NameId>(i % 5), 0, static_cast<DetailId>(i % 7 * 4)};
+  auto parts = LaneSegmentParts::of(encode_lane_segment({3, 7}, events, kEpoch), static_cast<EventIndex>(count));
+  REQUIRE(parts);
+  CHECK(parts->lane() == FileLane{3, 7});
+  CHECK(parts->first_start() == events.front().start + kEpoch);
+  REQUIRE(parts->count() == (count + 1'023) / 1'024);
+  const auto decoded = std::make_unique<LaneSegmentParts::Events>();
+  std::size_t wrong = 0;
+  for (std::size_t part = parts->count(); part-- > 0;) {
+    const std::size_t first = part * 1'024;
+    REQUIRE(parts->decode(part, events[first].start, *decoded));
+    REQUIRE(decoded->size == std::min<std::size_t>(1'024, count - first));
+    for (std::size_t i = 0; i < decoded->size; ++i) {
+      const Event& event = events[first + i];
+      wrong += decoded->starts[i] != event.start || decoded->durations[i] != event.duration || decoded->names[i] != event.name;
+      if (i % 97 == 0) wrong += parts->detail(static_cast<EventIndex>(first + i)) != event.detail;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("parts are refused where columns are not what they should be") {
+  const std::vector<Event> events = random_events(5, 3'000);
+  const std::string payload = encode_lane_segment({0, 0}, events, kEpoch);
+  CHECK(LaneSegmentParts::of(payload, 3'000));
+  CHECK_FALSE(LaneSegmentParts::of(payload, 2'999));
+  CHECK_FALSE(LaneSegmentParts::of(payload, 3'001));
+  for (std::size_t size = 0; size + 1 < payload.size(); size += 101) CHECK_FALSE(LaneSegmentParts::of(payload.substr(0, size), 3'000));
+  proto::LaneSegment message;
+  REQUIRE(message.ParseFromString(payload));
+  const auto decodes = [&](std::size_t part) {
+    const auto parts = LaneSegmentParts::of(message.SerializeAsString(), 3'000);
+    const auto into = std::make_unique<LaneSegmentParts::Events>();
+    return parts && parts->decode(part, 0, *into);
+  };
+  CHECK(decodes(1));
+  message.set_gap(1'500, std::uint64_t{1} << 62);
+  CHECK_FALSE(decodes(1));
+  CHECK(decodes(2));
+  message.clear_detail_delta();
+  message.add_detail_delta(3);  // one number, but there are 3,000 events
+  auto parts = LaneSegmentParts::of(message.SerializeAsString(), 3'000);
+  REQUIRE(parts);
+  CHECK_FALSE(parts->detail(2'000));
+  // A column in two pieces is one that decode_lane_segment() reads.
+  proto::LaneSegment more;
+  more.add_duration(7);
+  message = {};
+  REQUIRE(message.ParseFromString(encode_lane_segment({0, 0}, std::span(events).first(2), kEpoch)));
+  message.mutable_duration()->Truncate(1);
+  CHECK(decode_lane_segment(message.SerializeAsString() + more.SerializeAsString()));
+  CHECK_FALSE(LaneSegmentParts::of(message.SerializeAsString() + more.SerializeAsString(), 2));
 }
 
 TEST_CASE("times alone are refused where they lie too far from the machine's start, or columns of them differ in length") {
@@ -133,6 +194,8 @@ TEST_CASE("a head that says what no segment can be is refused") {
   CHECK(is_refused([&](SegmentHead& head) { head.parts[2].busy = too_long; }));
   CHECK(is_refused([&](SegmentHead& head) { head.parts[2].weight = too_long; }));
   CHECK(is_refused([&](SegmentHead& head) { head.parts[2].longest = std::numeric_limits<Nanoseconds>::max(); }));
+  CHECK(is_refused([&](SegmentHead& head) { head.parts[2].longest = head.parts[2].busy + 1; }));
+  CHECK(is_refused([&](SegmentHead& head) { head.parts[3].busy = head.busy; }));  // this leaves nothing for the other parts
 }
 
 TEST_CASE("columns of zeros take no room") {

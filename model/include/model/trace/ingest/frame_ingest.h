@@ -65,6 +65,8 @@ class FrameIngest {
   // added.
   [[nodiscard]] const std::vector<std::optional<TrackKey>>& file_tracks() const noexcept;
   [[nodiscard]] NameId name_of_file(std::uint32_t id) const noexcept;
+  void replace_names_of_file(std::span<NameId> ids) const noexcept;
+  [[nodiscard]] DetailId detail_of_file(std::uint32_t track, DetailId id) const noexcept;  // requires: the track is known
   [[nodiscard]] std::optional<std::vector<Event>> events_of(LaneSegmentEvents segment) const;
 
   [[nodiscard]] std::uint64_t malformed() const noexcept;

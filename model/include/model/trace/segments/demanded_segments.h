@@ -18,6 +18,7 @@
 
 namespace lanescope {
 
+class SegmentParts;
 class Trace;
 
 // The events of one name in a segment: their number, the sum of their durations, the shortest and the longest duration, in ns.
@@ -66,6 +67,9 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] std::shared_ptr<const LaneSegment> held(std::size_t s) const noexcept;
   // As held(), but only the times may be asked for (SegmentTimes).
   [[nodiscard]] std::shared_ptr<const LaneSegment> held_times(std::size_t s) const noexcept;
+  // The segment, of which single parts are decoded for this caller and are not put into the cache (LaneInParts). Null if the caller should ask for it whole:
+  // because it is in the cache, or has few events, or can't be read in parts; or because somebody asked for its parts before and there is room for it.
+  [[nodiscard]] std::unique_ptr<SegmentParts> parts(std::size_t s) const;
   // As held(), but read again and not put into the cache: for callers that make another segment of it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> read_apart(std::size_t s) const {
     std::shared_ptr<const LaneSegment> segment = read(s);
@@ -92,6 +96,8 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read(std::size_t s) const = 0;
   // As read(), but only the times. Returns null if that is not possible; read() may still be possible.
   [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read_times(std::size_t) const { return nullptr; }
+  // As read(), but in parts (SegmentParts). Returns null if that is not possible; read() may still be possible.
+  [[nodiscard]] virtual std::unique_ptr<SegmentParts> read_parts(std::size_t s) const;
   // The replacement for a segment that can't be read.
   [[nodiscard]] std::shared_ptr<const LaneSegment> substitute(std::size_t s, Reason reason = Reason::kUnreadable) const;
 
@@ -99,7 +105,8 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   Lane outline_;
   std::uint64_t first_identity_;
   mutable std::atomic<bool> has_unreadable_{false}, lacked_memory_{false};
-  mutable std::vector<std::atomic<bool>> unreadable_;  // by segment
+  mutable std::vector<std::atomic<bool>> unreadable_;       // by segment
+  mutable std::vector<std::atomic<bool>> asked_for_parts_;  // by segment: parts() was called
 };
 
 // The segments that a lane demands, valid for as long as the lane exists; null if the lane holds its segments. O(log lanes). Any thread.
@@ -157,6 +164,7 @@ class SegmentCache {
     std::uint64_t segments = 0;  // in the cache
     std::uint64_t decoded = 0;   // how often a segment was decoded
     std::uint64_t times = 0;     // how often only the times of one were decoded
+    std::uint64_t in_parts = 0;  // how often one was read of which only parts are decoded
     std::uint64_t ahead = 0;     // how often decoding was started before anybody asked for it
     std::uint64_t dropped = 0;   // how often a segment was given up for lack of room
   };
@@ -185,6 +193,9 @@ class SegmentCache {
   [[nodiscard]] std::shared_ptr<const LaneSegment> take(const DemandedSegments& from, std::size_t s);
   // Returns what the cache has of the segment, or its decoded times alone. If these can't be read, acts as take().
   [[nodiscard]] std::shared_ptr<const LaneSegment> take_times(const DemandedSegments& from, std::size_t s);
+  enum class Asked { kFirst, kAgain };
+  // Counts a segment that is read in parts. Returns false if it should rather be taken whole: it is in the cache, or was asked for before and there is room.
+  [[nodiscard]] bool reads_in_parts(const DemandedSegments& from, std::size_t s, Asked asked) noexcept;
   // Forgets all segments of a lane that is gone.
   void forget(std::uint64_t first_identity, std::size_t count) noexcept;
   [[nodiscard]] std::uint64_t pinned_bytes_per_thread() const noexcept;

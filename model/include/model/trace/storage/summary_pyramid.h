@@ -1,7 +1,8 @@
 // What is known of any part of a run of events without a look at each event: which name holds most of the time, and the longest event.
 //
 // An 8-ary pyramid over blocks of 16 events. A node holds the weighted majority (Misra-Gries with one counter) and the longest event of everything
-// below it. A node takes 24 bytes, which is less than 2 bytes an event.
+// below it. A node takes 24 bytes, which is less than 2 bytes an event. Nodes of 1,024 events are voted event by event, as the parts of a segment's head
+// in a compacted file are (SegmentHead): so a part that is not decoded is summarized as one that is.
 //
 // It does not keep the events: the caller passes them again as an object with duration(EventIndex) and name(EventIndex).
 #pragma once
@@ -43,24 +44,34 @@ class SummaryPyramid {
  public:
   static constexpr EventIndex kBlock = 16;
   static constexpr EventIndex kFanOut = 8;
+  static constexpr EventIndex kPart = kBlock * kFanOut * kFanOut;
 
   SummaryPyramid() = default;
   // Summarizes events [0, size). O(size). It lies in `memory`, if that is given and has room.
   template <typename Events>
   SummaryPyramid(const Events& events, EventIndex size, ColumnMemory* memory = nullptr) {
     FixedArray<Node> level((size + kBlock - 1) / kBlock, memory);
+    FixedArray<Node> parts(size > kBlock * kFanOut ? (size + kPart - 1) / kPart : 0, memory);
+    LaneSummary part;
     for (EventIndex block = 0; block < level.size(); ++block) {
       LaneSummary sum;
       const EventIndex end = std::min(size, (block + 1) * kBlock);
-      for (EventIndex i = block * kBlock; i < end; ++i) add_event(events, i, sum, 0);
-      level[block] = {sum.dominant, sum.longest, sum.weight, sum.longest_duration};
+      for (EventIndex i = block * kBlock; i < end; ++i) {
+        add_event(events, i, sum, 0);
+        add_event(events, i, part, 0);
+      }
+      level[block] = node_of(sum);
+      if (parts.size() == 0 || (end % kPart != 0 && end != size)) continue;
+      parts[(end - 1) / kPart] = node_of(part);
+      part = {};
     }
     while (level.size() > 1) {
-      FixedArray<Node> above((level.size() + kFanOut - 1) / kFanOut, memory);
-      for (std::size_t i = 0; i < above.size(); ++i) {
+      constexpr std::size_t kBelowParts = 1;  // levels between blocks and parts
+      FixedArray<Node> above = levels_.size() == kBelowParts ? std::move(parts) : FixedArray<Node>((level.size() + kFanOut - 1) / kFanOut, memory);
+      for (std::size_t i = 0; levels_.size() != kBelowParts && i < above.size(); ++i) {
         LaneSummary sum;
         for (std::size_t k = i * kFanOut; k < std::min(level.size(), (i + 1) * kFanOut); ++k) add_node(level[k], sum, 0);
-        above[i] = {sum.dominant, sum.longest, sum.weight, sum.longest_duration};
+        above[i] = node_of(sum);
       }
       levels_.push_back(std::move(level));
       level = std::move(above);
@@ -83,6 +94,26 @@ class SummaryPyramid {
       }
       add_node(levels_[height][first / span], into, offset);
       first += span;
+    }
+    while (first < last) add_event(events, first++, into, offset);
+  }
+
+  // As summarize(), of a part of which there is no pyramid: folds what one would fold. Requires: both indexes lie in the same kPart events, and are not
+  // their bounds. O(events).
+  template <typename Events>
+  static void summarize_within(const Events& events, EventIndex first, EventIndex last, LaneSummary& into, EventIndex offset) noexcept {
+    into.count += last - first;
+    while (first < last && first % kBlock != 0) add_event(events, first++, into, offset);
+    while (first + kBlock <= last) {
+      constexpr EventIndex kBlocks = kBlock * kFanOut;
+      if (first % kBlocks == 0 && first + kBlocks <= last) {
+        LaneSummary of_blocks;
+        for (const EventIndex end = first + kBlocks; first < end; first += kBlock) add_node(block_of(events, first), of_blocks, 0);
+        add_node(node_of(of_blocks), into, offset);
+      } else {
+        add_node(block_of(events, first), into, offset);
+        first += kBlock;
+      }
     }
     while (first < last) add_event(events, first++, into, offset);
   }
@@ -112,6 +143,13 @@ class SummaryPyramid {
     Nanoseconds longest_duration = -1;
   };
 
+  static Node node_of(const LaneSummary& sum) noexcept { return {sum.dominant, sum.longest, sum.weight, sum.longest_duration}; }
+  template <typename Events>
+  static Node block_of(const Events& events, EventIndex first) noexcept {
+    LaneSummary sum;
+    for (EventIndex i = first; i < first + kBlock; ++i) add_event(events, i, sum, 0);
+    return node_of(sum);
+  }
   template <typename Events>
   static void add_event(const Events& events, EventIndex i, LaneSummary& into, EventIndex offset) noexcept {
     const Nanoseconds duration = events.duration(i);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/trace/segments/lane_in_parts.h"
 #include "timeline/core/lanes/event_matches.h"
 #include "timeline/core/pixels/level_content.h"
 #include "timeline/core/view/viewport.h"
@@ -180,6 +181,8 @@ class LevelRasterizer {
   void run(Job& job, const std::stop_token& stop) const;
   [[nodiscard]] bool is_wide(Nanoseconds duration) const noexcept;
   void fill(const ContentLane& content, const TileTimes& times, const EdgesInTile& of_lane, LevelPixels::Tile& tile) const;
+  // The same in one pass over the lane, in which the edges are found as well: so each part of a segment is decoded once.
+  void fill_by_parts(const ContentLane& content, const LaneInParts& events, const TileTimes& times, EdgesInTile& edges, LevelPixels::Tile& tile) const;
   // For neighbouring tiles, starting with the first.
   void gather(const LevelContent& content, std::span<const OfLevel> tiles, Sharing& sharing) const;
   void combine(const LevelContent& content, std::span<const OfLevel> tiles) const;

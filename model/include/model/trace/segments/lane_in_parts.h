@@ -1,0 +1,98 @@
+// A lane of a compacted file for readers that need few events of most segments, as a picture of the whole does: what lies between two borders of pixel
+// columns. Parts of 1,024 events that lie there whole are known from the heads of the file, and only the parts that a border cuts are decoded.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/trace/compact/lane_frames.h"
+#include "model/trace/lane.h"
+
+namespace lanescope {
+
+// A segment of which single parts are decoded. Times in ns since the trace's epoch. Threads: one at a time.
+class SegmentParts {
+ public:
+  static constexpr EventIndex kPart = SegmentHead::kPartEvents;
+  using Events = LaneSegmentParts::Events;
+
+  SegmentParts() = default;
+  virtual ~SegmentParts() = default;
+  SegmentParts(const SegmentParts&) = delete;
+  SegmentParts& operator=(const SegmentParts&) = delete;
+
+  // What is known of each part without decoding it.
+  [[nodiscard]] virtual std::span<const SegmentHead::Part> heads() const noexcept = 0;
+  // Returns false if the part can't be decoded, or is not what its head says; the segment may still be read whole. Requires: part < heads().size(). O(kPart).
+  [[nodiscard]] virtual bool decode(std::size_t part, Events& into) const = 0;
+  // Nothing if it can't be decoded alone. Requires: there is such an event. O(events of the segment) once, then O(kPart).
+  [[nodiscard]] virtual std::optional<DetailId> detail(EventIndex event) = 0;
+};
+
+// Answers as the Lane does, and with the same values: each query with the meaning that it has there. It is meant for queries in the order of time. It keeps the
+// last few segments that it was asked about: up to 4 MB if their events are short.
+//
+// Segments that are in the cache, or that can't be read in parts, are asked for whole.
+//
+// Threads: one at a time.
+class LaneInParts {
+ public:
+  // The lane must exist for as long as this does. O(segments).
+  explicit LaneInParts(const Lane& lane);
+
+  [[nodiscard]] EventIndex lower_bound(Nanoseconds t) const;
+  [[nodiscard]] Nanoseconds start(EventIndex i) const;
+  [[nodiscard]] Nanoseconds duration(EventIndex i) const;
+  [[nodiscard]] Nanoseconds end(EventIndex i) const;
+  [[nodiscard]] NameId name(EventIndex i) const;
+  [[nodiscard]] DetailId detail(EventIndex i) const;
+  [[nodiscard]] Nanoseconds busy_before(Nanoseconds t, EventIndex lower_bound_of_t) const;
+  [[nodiscard]] LaneSummary summarize(EventIndex first, EventIndex last) const;
+
+ private:
+  static constexpr EventIndex kPart = SegmentParts::kPart;
+  static constexpr std::size_t kOpen = 4;  // segments: of both borders of a column, of its longest event, and of a border between two segments
+
+  // A part with its events decoded.
+  struct Part {
+    SegmentParts::Events events;
+    std::array<Nanoseconds, kPart / LaneSegment::kBlock> busy_before_block;
+    [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return events.durations[i]; }
+    [[nodiscard]] NameId name(EventIndex i) const noexcept { return events.names[i]; }
+    [[nodiscard]] Nanoseconds busy_before(EventIndex i) const noexcept;
+  };
+  struct Open {
+    std::optional<std::size_t> number;         // of the segment
+    std::uint64_t used = 0;                    // when it was asked for: the number of questions before
+    std::shared_ptr<const LaneSegment> whole;  // null if it is read in parts
+    std::unique_ptr<SegmentParts> in_parts;
+    std::vector<Nanoseconds> busy_before;      // each part
+    std::vector<std::unique_ptr<Part>> parts;  // null: not decoded
+  };
+  // Where an event is: in a segment, or in a part.
+  struct Place {
+    const LaneSegment* segment = nullptr;
+    const Part* part = nullptr;
+    EventIndex index = 0;
+  };
+
+  [[nodiscard]] Open& open(std::size_t segment) const;
+  // Null if the part can't be decoded; then the segment is there whole.
+  [[nodiscard]] const Part* part(Open& segment, std::size_t number) const;
+  void read_whole(Open& segment) const;
+  [[nodiscard]] Place place(EventIndex i) const;
+  // Folds events of a segment that is read in parts. Returns false if a part can't be decoded; then some are folded.
+  [[nodiscard]] bool summarize(Open& segment, EventIndex first, EventIndex last, LaneSummary& into, EventIndex offset) const;
+
+  const Lane& lane_;
+  const class DemandedSegments* demanded_;
+  std::vector<Nanoseconds> busy_before_segment_;
+  mutable std::array<Open, kOpen> open_;
+  mutable std::uint64_t questions_ = 0;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,140 @@
+// A lane that is read in parts answers as the same lane in memory.
+#include <algorithm>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "in_file.h"
+#include "long_recording.h"
+#include "model/trace/segments/demanded_segments.h"
+#include "model/trace/segments/lane_in_parts.h"
+#include "recordings.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+bool are_same(const LaneSummary& a, const LaneSummary& b) {
+  return a.count == b.count && a.dominant == b.dominant && a.weight == b.weight && a.longest == b.longest && a.longest_duration == b.longest_duration;
+}
+
+// The number of answers that differ from those of a lane in memory.
+int wrong_answers(const Lane& memory, const LaneInParts& parts, std::mt19937& random, int questions) {
+  int wrong = 0;
+  const TimeRange extent = memory.extent();
+  const auto some_time = [&] {
+    const auto event = static_cast<EventIndex>(random() % memory.size());
+    switch (random() % 4) {
+      case 0:
+        return memory.start(event);
+      case 1:
+        return memory.end(event);
+      case 2:
+        return memory.start(event / SegmentParts::kPart * SegmentParts::kPart) + static_cast<Nanoseconds>(random() % 3) - 1;
+      default:
+        return extent.begin - 10 + static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(extent.length() + 20));
+    }
+  };
+  const auto some_index = [&] {
+    auto index = static_cast<EventIndex>(random() % (memory.size() + 1));
+    if (random() % 2 == 0) index = index / SegmentParts::kPart * SegmentParts::kPart;
+    return index;
+  };
+  for (int i = 0; i < questions; ++i) {
+    const auto event = static_cast<EventIndex>(random() % memory.size());
+    wrong += memory.start(event) != parts.start(event) || memory.duration(event) != parts.duration(event) || memory.end(event) != parts.end(event) ||
+             memory.name(event) != parts.name(event) || memory.detail(event) != parts.detail(event);
+    const Nanoseconds t = some_time();
+    wrong += memory.lower_bound(t) != parts.lower_bound(t) || memory.busy_before(t) != parts.busy_before(t, parts.lower_bound(t));
+    EventIndex first = some_index(), last = some_index();
+    if (first > last) std::swap(first, last);
+    wrong += !are_same(memory.summarize(first, last), parts.summarize(first, last));
+  }
+  return wrong;
+}
+
+int wrong_answers(const Trace& memory, const Trace& file, int questions) {
+  std::mt19937 random(3);
+  int wrong = 0;
+  for (LaneId id = 0; id < memory.lanes().size(); ++id) {
+    const Lane& lane = memory.lane(id);
+    if (lane.empty() || file.lane(id).holds_segments()) continue;
+    wrong += wrong_answers(lane, LaneInParts(file.lane(id)), random, questions);
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("every lane of every recording answers the same in parts as in memory") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  compacted(recording, folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "compact.trace");
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  const MemoryBudget budget(0);  // what is asked for again is not decoded whole
+  CHECK(wrong_answers(*memory, *file, 40) == 0);
+}
+
+TEST_CASE("long lanes answer the same in parts as in memory, and hardly any segment is decoded whole") {
+  const TemporaryFolder folder;
+  if (GENERATE(true, false))
+    write_long_recording(folder.path() / "log.trace", 300'000);
+  else
+    write_long_program(folder.path() / "log.trace", 300'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "compact.trace");
+  std::shared_ptr<const Trace> file;
+  std::jthread([&] { file = opened_in_file(folder.path() / "compact.trace"); }).join();
+  const MemoryBudget budget(0);
+  const SegmentCache::Use before = SegmentCache::of_process().use();
+  CHECK(wrong_answers(*memory, *file, 500) == 0);
+  const SegmentCache::Use after = SegmentCache::of_process().use();
+  CHECK(after.decoded == before.decoded);
+  CHECK(after.in_parts > before.in_parts);
+}
+
+TEST_CASE("a segment whose parts are asked for again is decoded whole while there is room, and then taken from the cache") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 150'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  const Lane& lane = file->lane(0);
+  REQUIRE(lane.segment_count() == 3);
+  const MemoryBudget budget(64 << 20);
+  const SegmentCache::Use before = SegmentCache::of_process().use();
+  const auto look = [&] {
+    const LaneInParts parts(lane);
+    for (std::size_t s = 0; s < 3; ++s) (void)parts.start(static_cast<EventIndex>(s * LaneSegment::kCapacity + 5'000));
+  };
+  look();
+  CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 3);
+  CHECK(SegmentCache::of_process().use().decoded == before.decoded);
+  look();
+  look();
+  CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 3);
+  CHECK(SegmentCache::of_process().use().decoded == before.decoded + 3);
+}
+
+TEST_CASE("parts of a segment that can't be read are what stands for it") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 150'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  const MemoryBudget budget(64 << 20);
+  const Lane& lane = file->lane(0);
+  const LaneInParts parts(lane);
+  (void)parts.start(5'000);
+  fs::resize_file(folder.path() / "compact.trace", 100);
+  CHECK(parts.start(6'000) < parts.start(7'000));  // from the bytes that were read before
+  for (const EventIndex event : {70'000u, 100'000u, 149'999u}) {
+    CHECK(parts.start(event) == lane.start(event));
+    CHECK(parts.duration(event) == lane.duration(event));
+    CHECK(parts.name(event) == lane.name(event));
+  }
+  CHECK(has_substitutes(*file));
+  CHECK_FALSE(SegmentCache::of_process().take_problems().empty());
+}
