@@ -294,6 +294,33 @@ class PlantedFaults(unittest.TestCase):
         slower = Fleet(nights[2], HERE).ask("check", against=nights).tables[0].records()
         self.assertAlmostEqual(max(row["Change (%)"] for row in slower), 28.6, delta=3)
 
+    def test_a_check_of_one_run_takes_the_noise_of_the_other_side(self):
+        make_fleet.nights(self.folder, count=12, slower_from=10, factor=1.2)
+        nights = [str(self.folder / f"night{number:02}.trace") for number in range(12)]
+        answer = Fleet(nights[10], HERE).ask("check", against=nights[:10])
+        first = answer.tables[0].records()[0]
+        self.assertTrue(answer.failed)
+        self.assertIn("nvjet", first["Name"])
+        self.assertLess(first["At least (%)"], first["Change (%)"] - 1)  # the nights differ by 1 %
+        self.assertFalse(Fleet(nights[9], HERE).ask("check", against=nights[:9]).failed)
+        for new, old in ((nights[10:11], nights[:1]), (nights[10:], nights[:2])):  # of two runs a side, noise of 1 % is not enough to be known
+            answer = Fleet(new, HERE).ask("check", against=old)
+            self.assertFalse(answer.failed)
+            self.assertEqual(answer.tables[0].records()[0]["Verdict"], "unsure")
+            self.assertTrue([text for text in answer.sentences if "may be noise and is no failure" in text], answer.sentences)
+
+    def test_a_check_looks_at_what_takes_time_on_either_side(self):
+        recording = make_fleet.Recording()
+        for number in range(4):
+            longer = 200 if number > 1 else 1
+            make_fleet.write_rank(recording, self.folder / f"run{number}.trace", 0, 2, [], make_fleet.identity, "host", 77, slower=("FillFunctor", longer), utc=(1 + number) * 10**18)
+        runs = [str(self.folder / f"run{number}.trace") for number in range(4)]
+        shares = [row["Share (%)"] for row in Fleet(runs[0], HERE).ask("cuda_gpu_kern_sum").tables[0].records() if "FillFunctor" in row["Name"]]
+        self.assertLess(max(shares), 1)
+        slower = [row["Change (%)"] for row in Fleet(runs[2:], HERE).ask("check", against=runs[:2]).tables[0].records() if row["Verdict"] == "slower" and "FillFunctor" in row["Name"]]
+        self.assertTrue(slower)
+        self.assertEqual({round(change) for change in slower}, {100 * 199})
+
     def test_engines_and_shards_give_the_same_bytes(self):
         make_fleet.straggler(self.folder, ranks=6)
         (self.folder / "broken.trace").write_bytes(b"no trace")
@@ -370,6 +397,22 @@ class SameRecordings(unittest.TestCase):
             left_out = [state for state in files.values() if not state.read]
             self.assertEqual(len(left_out), 1)
             self.assertIn("holds the same recording as", left_out[0].reason)
+
+    def test_a_copy_in_another_folder_is_no_second_run(self):
+        run, before = (str(support.recording(name)) for name in ("torch_loader_samples", "torch_training_workers0"))
+        with tempfile.TemporaryDirectory() as folder:
+            copy, compact = os.path.join(folder, "copy.trace"), os.path.join(folder, "compact.trace")
+            shutil.copy(run, copy)
+            support.lanescope("export", "-q", "-t", "trace", "-o", compact, run)
+            fleet = Fleet([run, copy, compact], HERE)
+            answer = fleet.ask("check", against=[before])
+            self.assertEqual({row["Runs now"] for row in answer.tables[0].records() if row["Verdict"] != "only before"}, {1})
+            self.assertEqual(sum("holds the same recording as" in state.reason for state in fleet.outcome.files), 2)
+            # On both sides, it is one run that is compared with itself.
+            for given, against in ((copy, run), (run, compact)):
+                answer = Fleet(given, HERE).ask("check", against=[against])
+                self.assertEqual({row["Change (%)"] for row in answer.tables[0].records()}, {0.0})
+                self.assertFalse(answer.failed)
 
     def test_parts_with_other_rows_are_two(self):
         field, zigzags = support.field, lambda *numbers: b"".join(map(support.zigzag, numbers))

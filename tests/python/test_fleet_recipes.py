@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import csv
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -23,6 +24,7 @@ from lanescope.fleet.__main__ import expanded, main
 from lanescope.fleet.engine import Outcome
 from lanescope.fleet.families import name_family
 from lanescope.fleet.filters import _range, _time_window, add_filter_arguments
+from lanescope.fleet.history_recipes import behind_warm_up
 from lanescope.fleet.intervals import covered_before, overlapped, summed, union
 from lanescope.fleet.metric_recipes import NvlinkSum, samples_of
 from lanescope.fleet.projection import projected_ranges, ranges_of
@@ -511,6 +513,47 @@ class Rules(unittest.TestCase):
         product = next(row for row in answer.tables[0].records() if row["Name"].startswith("nvjet_"))
         self.assertIsNone(product["Winnable at most"])
         self.assertFalse([text for text in answer.sentences if "nvjet" in text and "could be won" in text])
+
+    def test_a_check_leaves_the_warm_up_out_and_fails_nothing_by_chance(self):
+        new, old = support.recording("torch_loader_samples"), support.recording("torch_training_workers0")
+        answer = Fleet(new, HERE).ask("check", against=[str(old)])
+        step = next(row for row in answer.tables[0].records() if row["Name"] == "NVTX step *")
+        for path, column in ((old, "Mean before"), (new, "Mean now")):
+            with Trace(path) as trace:
+                ranges = trace.nvtx_ranges[["name", "duration"]].to_numpy()
+            lengths = {name: length for name, length in zip(ranges["name"].tolist(), ranges["duration"].tolist()) if name.startswith("step ")}
+            self.assertGreater(lengths.pop("step 0"), 10 * max(lengths.values()))  # it loads code
+            self.assertEqual(step[column], sum(lengths.values()) / len(lengths))
+        self.assertFalse(answer.failed)
+        self.assertIn("noise between runs is not known", answer.sentences[-1])
+        self.assertIsNone(step["At least (%)"])
+
+    def test_warm_up_is_the_long_beginning_of_each_family_and_process(self):
+        chance = np.random.default_rng(7)
+        for _ in range(200):
+            process, family, duration = (chance.integers(0, most, 60) for most in (2, 3, 100))
+            start = chance.permutation(60)
+            expected = np.ones(60, dtype=bool)
+            for own in itertools.product(range(2), range(3)):
+                rows = sorted((i for i in range(60) if (process[i], family[i]) == own), key=lambda i: start[i])
+                for number, i in enumerate(rows):
+                    if duration[i] <= 1.5 * np.median(duration[rows]) or 4 * (number + 1) > len(rows):
+                        break
+                    expected[i] = False
+            self.assertEqual(behind_warm_up(process, family, start, duration).tolist(), expected.tolist())
+
+    def test_a_check_of_other_names_does_not_pass(self):
+        answer = Fleet(support.recording("cause_pageable_copies"), HERE).ask("check", against=[str(support.recording("jax_training"))])
+        self.assertTrue(answer.failed)
+        self.assertIn("Nothing can be compared", answer.sentences[0])
+        # Some names are in both: the others are said, and fail nothing.
+        answer = Fleet(support.recording("transformer_tf32"), HERE).ask("check", against=[str(support.recording("transformer_fp32"))])
+        self.assertFalse(answer.failed)
+        named = {verdict: [row["Name"] for row in answer.tables[0].records() if row["Verdict"] == verdict] for verdict in ("only now", "only before")}
+        self.assertTrue(any("tensorop" in name or "tf32" in name for name in named["only now"]), named)
+        self.assertTrue(any("simt" in name for name in named["only before"]), named)
+        for verdict, names in named.items():
+            self.assertTrue([text for text in answer.sentences if f"only in the runs {verdict.split()[1]}" in text and names[0] in text], answer.sentences)
 
     def test_ranges_are_put_together_by_their_family(self):
         names = ["step 7", "step 12", "step_3", "conv2d", "layer1", "iter12", "Batch9", "a-1.5", "7", "9x", "x9", "step", "r2d2 44", "epoch 1 step 200"]

@@ -17,6 +17,7 @@ from .result import Answer, ResultTable
 
 _FEWEST = 3       # runs on each side of a change
 _CHANCE = 0.01    # of reporting a change that is none, over all names together
+_WARM_UP = 1.5    # times the median: the first ranges of a family, while they take longer, warm up
 
 
 @recipe
@@ -30,14 +31,18 @@ class History(Recipe):
     def map(self, trace: Trace, path: str) -> Any:
         sums: "dict[str, list[int]]" = {}
         for table, prefix in (("kernels", ""), ("nvtx_ranges", "NVTX ")):
-            data, texts = trace.tables[table][["name", "duration"]].coded()
-            names = texts["name"]
-            counts, totals = np.bincount(data["name"], minlength=len(names)), np.zeros(len(names), dtype=np.int64)
-            np.add.at(totals, data["name"], data["duration"])
-            for name, count, total in zip(names, counts.tolist(), totals.tolist()):
-                family = prefix + name_family(name) if prefix else name
-                before = sums.get(family, [0, 0])
-                sums[family] = [before[0] + count, before[1] + total]
+            data, texts = trace.tables[table][["name", "duration", "start", "process"]].coded()
+            titles = [prefix + name_family(name) if prefix else name for name in texts["name"]]
+            names = sorted(set(titles))
+            place = {name: i for i, name in enumerate(names)}
+            keys = np.array([place[title] for title in titles], dtype=np.int64)[data["name"]]
+            duration = data["duration"]
+            if prefix:
+                counted = behind_warm_up(data["process"], keys, data["start"], duration)
+                keys, duration = keys[counted], duration[counted]
+            counts, totals = np.bincount(keys, minlength=len(names)), np.zeros(len(names), dtype=np.int64)
+            np.add.at(totals, keys, duration)
+            sums.update({name: [count, total] for name, count, total in zip(names, counts.tolist(), totals.tolist())})
         return [[trace.utc_epoch, path, dict(sorted(sums.items()))]]
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -69,6 +74,18 @@ class History(Recipe):
         else:
             answer.sentences.append(f"In {len(runs)} runs nothing changed for good by {self.arguments['least']:g} % or more.")
         return answer
+
+
+def behind_warm_up(process: "np.ndarray[Any, Any]", family: "np.ndarray[Any, Any]", start: "np.ndarray[Any, Any]", duration: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Which ranges are not warm-up. In each process, the first ranges of a family warm up while they take more than 1.5 times its median; at most a fourth."""
+    counted = np.ones(len(duration), dtype=bool)
+    order = np.lexsort((start, family, process))
+    borders = np.flatnonzero((np.diff(process[order]) != 0) | (np.diff(family[order]) != 0)) + 1
+    for group in np.split(order, borders):
+        if most := len(group) // 4:
+            usual = duration[group] <= _WARM_UP * np.median(duration[group])
+            counted[group[: min(most, int(usual.argmax()))]] = False
+    return counted
 
 
 def change_point(values: "np.ndarray[Any, Any]", chance: float) -> "tuple[int, float, float, float, float] | None":
