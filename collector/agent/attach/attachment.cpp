@@ -279,7 +279,8 @@ bool has_successor() noexcept {
 void follow_session() noexcept {
   bool records_cuda = false;
   begin_findings();
-  void (*const before)() = osrt::look_at_new_files.exchange([] {}, std::memory_order_acq_rel);  // a load that begins before all files are looked at is looked at when it ends
+  // A load that begins before all files are looked at is looked at when it ends.
+  void (*const before)() = osrt::look_at_new_files.exchange([] {}, std::memory_order_acq_rel);
   LateNvtx found;
   {
     const UnseenVisits unseen;  // visits in progress; they are over when this thread has been in the list

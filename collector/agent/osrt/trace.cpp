@@ -6,6 +6,7 @@
 
 #include "agent/channel/thread_writer.h"
 #include "agent/core/call_chain.h"
+#include "agent/core/loader/loader.h"
 #include "agent/osrt/later_functions.h"
 #include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
@@ -25,6 +26,13 @@ constexpr std::uint32_t kSampleOfSystemCall = 2;  // proto::SAMPLE_OS_CALL
 
 constinit std::atomic<std::int64_t> threshold{1'000};  // ns; the session's value once it is known
 
+bool is_of_this_library(const void* address) noexcept {
+  Dl_info here{};
+  Dl_info there{};
+  return address != nullptr && dladdr(reinterpret_cast<const void*>(&is_preloaded), &here) != 0 && dladdr(address, &there) != 0 &&
+         here.dli_fbase == there.dli_fbase;
+}
+
 [[gnu::noinline]] void write_chain(ThreadWriter& writer, std::int64_t start, std::int64_t duration) noexcept {
   const Quiet quiet;
   const CallChain chain;
@@ -37,6 +45,15 @@ constinit std::atomic<std::int64_t> threshold{1'000};  // ns; the session's valu
 }
 
 }  // namespace
+
+// By a unique name, because the program may also stand before the C library, as a program that contains a sanitizer's runtime does.
+bool is_preloaded() noexcept {
+  static const bool is_first = [] {
+    void* program = load_file(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+    return program != nullptr && is_of_this_library(dlsym(program, "lanescope_agent_attach"));
+  }();
+  return is_first;
+}
 
 void* Function::find() noexcept {
   void* found = version != nullptr ? dlvsym(RTLD_NEXT, name, version) : nullptr;

@@ -373,22 +373,6 @@ lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recor
 
 }  // namespace
 
-static bool is_of_this_library(const void* address) {
-  Dl_info here{};
-  Dl_info there{};
-  return address != nullptr && dladdr(reinterpret_cast<const void*>(&own_read), &here) != 0 && dladdr(address, &there) != 0 &&
-         here.dli_fbase == there.dli_fbase;
-}
-
-// By a unique name, because the program may also stand before the C library, as a program that contains a sanitizer's runtime does.
-bool lanescope::agent::osrt::is_preloaded() noexcept {
-  static const bool is_first = [] {
-    void* program = load_file(nullptr, RTLD_LAZY | RTLD_NOLOAD);
-    return program != nullptr && is_of_this_library(dlsym(program, "lanescope_agent_attach"));
-  }();
-  return is_first;
-}
-
 // All functions are looked up while the library is loaded: a later look-up could wait for a thread that loads another library and waits for us.
 __attribute__((constructor)) static void find_functions() {
   for (Function& function : functions) function.address();
