@@ -264,9 +264,9 @@ void Recording::Run::write_due() {
   }
 }
 
-bool Recording::Run::targets_have_ended() const {
+bool Recording::Run::targets_have_ended() {
   if (request_.wait_for == WaitFor::kPrimary) return processes_.launched_status().has_value();
-  return processes_.is_empty() && !reception_.is_somebody_waiting() && !output_may_come_;
+  return processes_.is_empty() && !reception_.is_somebody_waiting() && !output_may_come_ && !processes_.has_survivors(reception_.address());
 }
 
 void Recording::Run::advance() {
@@ -295,7 +295,7 @@ void Recording::Run::advance_waiting(std::int64_t now) {
   }
   if (wish_.load() != Wish::kNone) {
     begin_stopping(EndReason::kStopped);
-  } else if (targets_have_ended() && (on_target_exit_ == OnTargetExit::kStop || state_ == RecordingState::kWaiting)) {
+  } else if ((on_target_exit_ == OnTargetExit::kStop || state_ == RecordingState::kWaiting) && targets_have_ended()) {
     end(EndReason::kTargetExited);
   }
 }
@@ -310,7 +310,7 @@ void Recording::Run::advance_recording(std::int64_t now) {
   } else if (log_->is_full()) {
     report(log_->path().string() + " has the size that it may have: what comes from now on is not recorded.");
     begin_stopping(EndReason::kFileSize);
-  } else if (targets_have_ended() && on_target_exit_ == OnTargetExit::kStop) {
+  } else if (on_target_exit_ == OnTargetExit::kStop && targets_have_ended()) {
     end(EndReason::kTargetExited);
   } else if (on_target_exit_ == OnTargetExit::kStop) {
     say_whom_it_waits_for(now);
@@ -422,9 +422,11 @@ void Recording::Run::say_whom_it_waits_for(std::int64_t now) {
 }
 
 // Reports processes that have made no call by which they would have joined, and that have closed everything they shared with us.
-void Recording::Run::note_left_behind() {
+void Recording::Run::note_left_behind(EndReason reason) {
   const std::string who = running_processes();
-  if (!who.empty()) warn("Processes that were started run on, and nothing is recorded of what they do from now on: " + who + ".");
+  if (who.empty()) return;
+  const proto::ComponentState state = reason == EndReason::kTargetExited ? proto::STATE_FAILED : proto::STATE_UNSPECIFIED;  // otherwise, the end was asked for
+  warn("Processes that were started run on, and nothing is recorded of what they do from now on: " + who + ".", state);
 }
 
 // Whoever asked for it to be replaced would take it for the new one.
@@ -444,7 +446,7 @@ void Recording::Run::drain_rest() {
 void Recording::Run::end(EndReason reason) {
   discard_if_still_delayed();
   if (stopped_ == 0) stopped_ = monotonic_now();
-  if (end_signal_sent_ || (reason == EndReason::kTargetExited && request_.wait_for != WaitFor::kPrimary)) note_left_behind();
+  if (end_signal_sent_ || (reason == EndReason::kTargetExited && request_.wait_for != WaitFor::kPrimary)) note_left_behind(reason);
   expect_no_more_captures();
   read_words();
   processes_.listen();
@@ -559,11 +561,12 @@ void Recording::Run::report(const std::string& sentence) {
   messages_.push_back(reported_.size() > kMostSentences ? "There is more to say of this recording, which is left out." : sentence);
 }
 
-void Recording::Run::warn(const std::string& sentence) {
+void Recording::Run::warn(const std::string& sentence, proto::ComponentState state) {
   proto::Diagnostic diagnostic;
   diagnostic.set_time(monotonic_now());
   diagnostic.set_severity(proto::SEVERITY_WARNING);
   diagnostic.set_component(proto::COMPONENT_SESSION);
+  diagnostic.set_state(state);
   diagnostic.set_text(sentence);
   log_->write({proto::FRAME_DIAGNOSTIC}, diagnostic);
   report(sentence);

@@ -119,7 +119,8 @@ class Recording::Run {
   [[nodiscard]] bool range_repeats_on() const;
   [[nodiscard]] bool by_request() const;  // captures start when somebody asks for them
   void take_order();
-  [[nodiscard]] bool targets_have_ended() const;
+  // If nothing is known of them any more, looks for recorded processes among all of the machine.
+  [[nodiscard]] bool targets_have_ended();
 
   Result<std::filesystem::path> start_capture(const CaptureRequest& request);
   Result<void> observe(const CaptureRequest& request);
@@ -146,14 +147,15 @@ class Recording::Run {
   [[nodiscard]] bool have_signalled_ended() const;
   [[nodiscard]] std::string running_processes() const;
   void say_whom_it_waits_for(std::int64_t now);  // once the program has ended for a while, and other processes have not
-  void note_left_behind();                       // processes that have not joined, and may still do what would have been recorded
+  void note_left_behind(EndReason reason);       // processes that have not joined, and may still do what would have been recorded
   void set_state(RecordingState state);
   void take_output();
   void take_last_output();
   void pass_on_due();
   void wake();  // wakes the recording's thread; callable from any thread
   void report(const std::string& sentence);
-  void warn(const std::string& sentence);  // tells the user, and the reader of the file
+  // Tells the user, and the reader of the file.
+  void warn(const std::string& sentence, proto::ComponentState state = proto::STATE_UNSPECIFIED);
 
   // Used only by the recording's thread.
   LaunchRequest request_;

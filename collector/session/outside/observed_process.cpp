@@ -15,7 +15,12 @@ proto::ProcessStart start_of(const cpu::SeenProcess& seen) {
 }
 
 ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess& seen, const proto::JobPlace& place, FrameLog& log)
-    : instance_(instance), pid_(seen.pid), start_(seen.start), description_(describe(seen)), log_(&log) {
+    : instance_(instance),
+      pid_(seen.pid),
+      is_of_recording_(seen.membership != cpu::Membership::kOutside),
+      start_(seen.start),
+      description_(describe(seen)),
+      log_(&log) {
   proto::ProcessStart start = start_of(seen);
   start.set_only_observed(true);
   if (place.ByteSizeLong() > 0) *start.mutable_place() = place;

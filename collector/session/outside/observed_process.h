@@ -19,6 +19,7 @@ class ObservedProcess {
 
   [[nodiscard]] std::uint32_t instance() const noexcept { return instance_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  [[nodiscard]] bool is_of_recording() const noexcept { return is_of_recording_; }  // false for others of the machine
   [[nodiscard]] std::int64_t start() const noexcept { return start_; }
   [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
 
@@ -27,6 +28,7 @@ class ObservedProcess {
  private:
   std::uint32_t instance_;
   pid_t pid_;
+  bool is_of_recording_;
   std::int64_t start_;
   ProcessDescription description_;
   FrameLog* log_;

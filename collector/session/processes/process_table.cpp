@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "clock.h"
+#include "collector/attach/memory_map.h"
 #include "model/file/last_path_part.h"
 #include "processes/agent_obstacle.h"
 #include "processes/job_place.h"
@@ -295,12 +296,38 @@ void ProcessTable::note_stray(const StrayProcesses::Stray& stray) {
   if (stray.pid == attached_pid_ && attached_process_ == AttachedProcess::kFollowed) attached_process_ = AttachedProcess::kBecameAnother;
 }
 
+bool ProcessTable::has_survivors(const std::string& address) {
+  return survivors_.look([&] { return find_survivors(address); });
+}
+
+// Recorded are processes that have the agent, and those whose threads are observed.
+std::vector<pid_t> ProcessTable::find_survivors(const std::string& address) const {
+  constexpr std::size_t kMost = 4096;
+  const auto has_agent = [](pid_t pid) {
+    const std::optional<std::vector<attach::Mapping>> map = attach::read_memory_map(pid);
+    return map && attach::find_file(*map, attach::is_agent) != nullptr;
+  };
+  std::set<pid_t> found;
+  std::set<pid_t> candidates;
+  if (launched_pid_ != 0 && !address.empty())
+    for (const pid_t pid : processes_started_with(channel::kSocketVariable, address, kMost)) candidates.insert(pid);
+  if (strays_)
+    for (const pid_t pid : strays_->family()) candidates.insert(pid);
+  for (const pid_t pid : candidates)
+    if (threads_ || has_agent(pid)) found.insert(pid);
+  for (const ObservedProcess& process : observed_)
+    if (process.is_of_recording()) found.insert(process.pid());
+  found.erase(launched_pid_);
+  return {found.begin(), found.end()};
+}
+
 void ProcessTable::add_sources(std::vector<pollfd>& sources) const {
   for (const auto& process : live_) {
     if (process->pidfd() >= 0) sources.push_back({process->pidfd(), POLLIN, 0});
     if (process->connection() >= 0) sources.push_back({process->connection(), POLLIN, 0});
   }
   for (const Heirs& heirs : heirs_) sources.push_back({heirs.connection(), POLLIN, 0});
+  survivors_.add_sources(sources);
 }
 
 void ProcessTable::begin_recording() {

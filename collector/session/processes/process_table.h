@@ -22,6 +22,7 @@
 #include "processes/job_place.h"
 #include "processes/memory_guard.h"
 #include "processes/strays.h"
+#include "processes/survivors.h"
 #include "processes/target_process.h"
 #include "processes/unfollowed.h"
 
@@ -82,9 +83,12 @@ class ProcessTable {
   void listen();
   // True if all processes have ended that may be recorded, as far as that is known.
   [[nodiscard]] bool is_empty() const noexcept { return live_.empty() && heirs_.empty(); }
+  // True if recorded processes run that have closed all they shared with us. `address`: where agents find us; empty if none do. If none is known from before,
+  // O(processes of the machine).
+  [[nodiscard]] bool has_survivors(const std::string& address);
   // Whether one of them runs, as far as that is known: of others, what they have written is still to be read. O(processes that live).
   [[nodiscard]] bool is_any_running() const {
-    return !heirs_.empty() || std::any_of(live_.begin(), live_.end(), [](const auto& process) { return !process->is_gone(); });
+    return !heirs_.empty() || survivors_.are_known() || std::any_of(live_.begin(), live_.end(), [](const auto& process) { return !process->is_gone(); });
   }
   // What to wait for.
   void add_sources(std::vector<pollfd>& sources) const;
@@ -127,6 +131,7 @@ class ProcessTable {
   [[nodiscard]] std::uint64_t dropped() const;  // records of all of them. O(processes that live).
 
  private:
+  [[nodiscard]] std::vector<pid_t> find_survivors(const std::string& address) const;
   TargetProcess& add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent);
   // The place of a joining process in a job. Also finds its file, before anything is written about it.
   proto::JobPlace place(std::uint32_t instance, pid_t pid);
@@ -204,7 +209,8 @@ class ProcessTable {
   std::uint32_t joined_ = 0;
   std::size_t next_to_drain_ = 0;  // of live_
   std::vector<std::unique_ptr<TargetProcess>> live_;
-  std::vector<Heirs> heirs_;                                            // of processes that ended
+  std::vector<Heirs> heirs_;  // of processes that ended
+  Survivors survivors_;
   std::map<std::uint32_t, ProcessCompleteness> ended_;                  // by instance
   ProcessCompleteness long_ended_;                                      // the sum of processes that have no entry any more
   std::uint64_t ended_dropped_ = 0;                                     // records of processes that ended

@@ -126,6 +126,12 @@ std::vector<StrayProcesses::Stray> StrayProcesses::take_agentless() {
   return strays;
 }
 
+std::vector<pid_t> StrayProcesses::family() const {
+  std::vector<pid_t> all;
+  for (const auto& [pid, member] : family_) all.push_back(pid);
+  return all;
+}
+
 bool StrayProcesses::comes_with_a_call() const {
   return way_ && !way_->comes_by.empty() && std::none_of(way_->comes_by.begin(), way_->comes_by.end(), comes_with_program);
 }

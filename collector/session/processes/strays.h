@@ -67,6 +67,8 @@ class StrayProcesses {
   // Live processes in which no agent has appeared, and which were seen without a descriptor for loading the agent, or with a filter that may forbid it. Those
   // that ended are returned by look().
   [[nodiscard]] std::vector<Stray> take_agentless();
+  // The processes that descend from the recorded one and ran at the last look, as far as they were found.
+  [[nodiscard]] std::vector<pid_t> family() const;
   // Processes that have become programs since the last call, and that an agent can join as far as their environment tells.
   [[nodiscard]] std::vector<pid_t> take_begun() { return std::exchange(begun_, {}); }
   // True if, since the last call, a child of the attached process was ignored because it may be an orphan from the kernel.

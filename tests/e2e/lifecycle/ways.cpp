@@ -41,6 +41,7 @@ void add_families(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"vfork-first"}, .ranges = 250, .traced = "osrt"});
   ways.push_back({.arguments = {"spawn"}, .ranges = 200, .ranges_if_attached = 100});
   for (const char* how : {"vfork-exit", "clone-vm", "setsid", "orphan", "daemon"}) ways.push_back({.arguments = {how}, .ranges = 200});
+  ways.push_back({.arguments = {"daemon-without-descriptors"}, .ranges = 200, .only = Joining::kLaunched});
   ways.push_back({.arguments = {"subreaper"}, .ranges = 150});
   ways.push_back({.arguments = {"forks-in-handlers"}, .ranges = 200});
   for (const char* how : {"clone", "_Fork"}) ways.push_back({.arguments = {how}, .ranges = 250});

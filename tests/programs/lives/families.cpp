@@ -154,6 +154,13 @@ int becomes_a_daemon() {
   steps(100);
   return 0;
 }
+int becomes_a_daemon_without_descriptors() {
+  must(daemon(1, 0) == 0, "daemon");
+  must(syscall(SYS_close_range, 0, ~0U, 0) == 0, "close_range");
+  usleep(300'000);
+  steps(100);
+  return 0;
+}
 int leaves_its_session() {
   if (fork() != 0) _exit(1);
   setsid();
@@ -229,6 +236,7 @@ std::vector<Way> families() {
       {"clone", forks_by_the_kernel},
       {"_Fork", forks_without_handlers},
       {"daemon", becomes_a_daemon},
+      {"daemon-without-descriptors", becomes_a_daemon_without_descriptors},
       {"setsid", leaves_its_session},
       {"orphan", leaves_an_orphan},
       {"sleeper", leaves_a_sleeper},
