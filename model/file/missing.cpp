@@ -35,7 +35,8 @@ void Missing::note(int severity, int component, int state, std::string_view text
   if (severity < proto::SEVERITY_WARNING) return;
   if (state == proto::STATE_FAILED && component == proto::COMPONENT_SESSION)  // about processes that it could not follow (docs/file-format.md)
     unfollowed = true;
-  else if (state == proto::STATE_FAILED || (state == proto::STATE_RECORDING && says_what_is_missing(text)))
+  else if (state == proto::STATE_FAILED || (state == proto::STATE_OWNED_BY_OTHER && component == proto::COMPONENT_NVTX) ||
+           (state == proto::STATE_RECORDING && says_what_is_missing(text)))
     ++warnings;
 }
 

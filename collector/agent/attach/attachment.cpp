@@ -165,7 +165,9 @@ void tell(const LateNvtx& found) noexcept {
   char text[160];
   tell_unreadable(Component::kNvtx, "Of %zu of the loaded files no NVTX is recorded: what they were loaded from was cut short or replaced since.",
                   found.unreadable);
-  if (found.owned_by_other != 0) {
+  if (found.owned_by_other == 1)
+    report(Component::kNvtx, ComponentState::kOwnedByOther, Severity::kWarning, "The NVTX ranges of a library go to another tool, which was there first.");
+  if (found.owned_by_other > 1) {
     const int length = std::snprintf(text, sizeof(text), "The NVTX ranges of %zu libraries go to another tool, which was there first.", found.owned_by_other);
     report(Component::kNvtx, ComponentState::kOwnedByOther, Severity::kWarning, {text, static_cast<std::size_t>(length)});
   }

@@ -1,5 +1,6 @@
 #include "collector/attach/inject.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -22,6 +23,7 @@
 
 #include "collector/attach/candidate.h"
 #include "collector/attach/memory_map.h"
+#include "collector/attach/process_text.h"
 #include "collector/channel/layout.h"
 #include "inject/armed_process.h"
 #include "inject/c_library.h"
@@ -48,6 +50,7 @@ constexpr milliseconds kExecLimit{200};  // for an exec to end the threads of it
 constexpr timespec kLibraryPause{0, 5'000'000};
 constexpr std::uint64_t kStackNeeded = 128 * 1024;  // loading and relocating a file takes about 20 KB
 constexpr std::size_t kMemoryFileNameLimit = 64;
+constexpr char kAgentName[] = "liblanescope-agent.so";  // by which the loader knows it, wherever its file lies
 
 std::string task_folder(pid_t process) { return "/proc/" + std::to_string(process) + "/task/"; }
 
@@ -302,6 +305,8 @@ class Injector {
     injection_.origin = was_there ? AgentOrigin::kWasThere : AgentOrigin::kLoaded;
     if (!was_there)
       if (const Result<void> loaded = load(); !loaded) return loaded.error();
+    if (!was_there || is_entered_by_another())
+      if (const Result<void> agreed = take_first_agent(); !agreed) return agreed.error();
     const Result<std::uint64_t> entry = find_entry();
     if (!entry) return entry.error();
     if (*entry == 0) return failure("the agent in it is of a version that can't be attached to. Restart the program.");
@@ -323,6 +328,27 @@ class Injector {
   [[nodiscard]] bool has_whole_agent() const {
     return std::all_of(map_.begin(), map_.end(),
                        [this](const Mapping& mapping) { return !is_agent(mapping.path) || memory_.read<char>(mapping.end - 1).has_value(); });
+  }
+
+  // True if another recorder holds a thread of the process: what is mapped of the agent may still be on its way into the loader's list.
+  [[nodiscard]] bool is_entered_by_another() const {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(task_folder(request_.pid), error), end; !error && entry != end; entry.increment(error)) {
+      const pid_t tracer = std::atoi(status_value(process_text(entry->path() / "status"), "TracerPid:").c_str());
+      if (tracer != 0 && tracer != gettid()) return true;
+    }
+    return false;
+  }
+
+  // Two recorders that come at the same moment may each load a file of their own. All of them speak to the agent that the loader's list has first, which
+  // lets in one.
+  Result<void> take_first_agent() {
+    const Result<std::uint64_t> name = calls_->place(kAgentName);
+    if (!name) return name.error();
+    const Result<std::uint64_t> first = calls_->call(library_.open, {*name, library_.open_mode | RTLD_NOLOAD}, kLoadLimit);
+    if (!first) return first.error();
+    if (*first != 0) handle_ = *first;
+    return {};
   }
 
   // The address of the agent's entry; 0 if it has none. The loader is asked if possible, because reading the memory map of a large process is slow.

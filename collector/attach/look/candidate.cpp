@@ -3,11 +3,13 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -111,6 +113,25 @@ void read_loaded_files(pid_t pid, Candidate& candidate) {
   }
 }
 
+// True of the recorder and of the viewer, also of another installation.
+bool runs_our_program(pid_t pid) {
+  std::error_code failed;
+  const std::filesystem::path program = std::filesystem::read_symlink(folder(pid) + "/exe", failed);
+  const std::string_view name = file_name(program.native());
+  return name == "lanescope" || name == "lanescope-ui";
+}
+
+// For a thread that sleeps and can't be interrupted: a call that makes a process then waits for the end of its use of the memory.
+bool is_in_a_fork(const std::string& process) {
+  std::ifstream file(process + "/syscall");
+  long number = -1;
+  if (!(file >> number)) return false;
+#ifdef SYS_vfork
+  if (number == SYS_vfork) return true;
+#endif
+  return number == SYS_clone || number == SYS_clone3;
+}
+
 bool is_descendant_of(pid_t process, pid_t ancestor) {
   for (int depth = 0; process > 1 && depth < 1000; ++depth) {
     if (process == ancestor) return true;
@@ -146,6 +167,8 @@ Result<Candidate> read_candidate(pid_t pid) {
     if (!candidate.kernel_thread) candidate.state = RunState::kEnding;
   }
   candidate.tracer = static_cast<pid_t>(number(status, "TracerPid"));
+  candidate.is_tracer_recorder = candidate.tracer != 0 && runs_our_program(candidate.tracer);
+  candidate.waits_for_vfork = candidate.state == RunState::kUninterruptible && is_in_a_fork(process);
   const long seccomp = number(status, "Seccomp");
   candidate.seccomp = seccomp == 1 ? SeccompMode::kStrict : seccomp == 2 ? SeccompMode::kFilter : SeccompMode::kOff;
   candidate.shadow_stack = field("x86_Thread_features").find("shstk") != std::string::npos;

@@ -67,9 +67,12 @@ std::optional<std::string> refused_by_kind(const Candidate& candidate) {
 }
 
 std::optional<std::string> refused_by_moment(const Candidate& candidate) {
+  if (candidate.is_tracer_recorder) return "another recording of it is under way. End that first.";
   if (candidate.tracer != 0) return "process " + std::to_string(candidate.tracer) + " traces it already (a debugger, strace?). Detach that first.";
   if (candidate.state == RunState::kStopped || candidate.state == RunState::kTraced)
     return "it is stopped. Continue it first: kill -CONT " + std::to_string(candidate.pid);
+  if (candidate.state == RunState::kUninterruptible && candidate.waits_for_vfork)
+    return "it waits for a child that it started by vfork(), and that has neither become another program nor ended yet. Try again once it has.";
   if (candidate.state == RunState::kUninterruptible)
     return "it waits in the kernel for a device or file system and can't be interrupted. Try again once that is over.";
   if (candidate.seccomp == SeccompMode::kStrict) return "it runs in strict seccomp mode: the kernel would kill it for loading the agent.";

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +46,24 @@ TEST_CASE("a process is described as it was started") {
   CHECK_FALSE(candidate->has_agent);
   CHECK_FALSE(candidate->kernel_thread);
   CHECK(read_rights(*candidate).kin == TracerRights::Kin::kDescendant);
+}
+
+TEST_CASE("a process that waits for its vfork child is recognised") {
+  const pid_t parent = fork();
+  if (parent == 0) {
+    const pid_t child = vfork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      while (true) pause();
+    }
+    _exit(0);
+  }
+  Result<Candidate> candidate = read_candidate(parent);
+  while (candidate && candidate->state != RunState::kUninterruptible && candidate->state != RunState::kZombie) candidate = read_candidate(parent);
+  REQUIRE(candidate);
+  CHECK(candidate->waits_for_vfork);
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
 }
 
 TEST_CASE("a static executable, a stopped process and a zombie are recognised") {

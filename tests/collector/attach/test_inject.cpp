@@ -169,6 +169,32 @@ TEST_CASE("a second recording is refused while the agent still waits for the ans
   check_end(target);
 }
 
+TEST_CASE("of two recordings that begin at the same moment, one is refused, whatever file each has the agent in") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path other = folder.path() / std::filesystem::path(LANESCOPE_REAL_AGENT).filename();
+  std::filesystem::copy_file(LANESCOPE_REAL_AGENT, other);
+  for (int round = 0; round < 10; ++round) {
+    CAPTURE(round);
+    RunningTarget target({target_program(), "epoll"});
+    target.wait_until_in(SYS_epoll_wait);
+    const auto enter = [&](const std::filesystem::path& agent) { return inject({.pid = target.pid(), .agent = agent, .patience = 60s}); };
+    std::vector<Result<Injection>> injections(2, Error{"not tried"});
+    std::thread first([&] { injections[0] = enter(other); });
+    injections[1] = enter(LANESCOPE_REAL_AGENT);
+    first.join();
+    int accepted = 0;
+    for (const Result<Injection>& injection : injections) {
+      if (!injection) CHECK_THAT(injection.error().text, contains_text("another recording of it is under way"));
+      if (!injection) continue;
+      ++accepted;
+      close(injection->connection);
+    }
+    CHECK(accepted == 1);
+    target.send("hello");
+    check_end(target);
+  }
+}
+
 TEST_CASE("the thread that loaded the agent ends, and leaves no memory that can be written and run") {
   RunningTarget target({target_program(), "epoll"});
   target.wait_until_in(SYS_epoll_wait);

@@ -111,6 +111,12 @@ TEST_CASE("each reason is named") {
     candidate.state = RunState::kTraced;
     expected = "process 99 traces it";
   }
+  SECTION("traced by another recorder") {
+    candidate.tracer = 99;
+    candidate.is_tracer_recorder = true;
+    candidate.state = RunState::kTraced;
+    expected = "another recording of it is under way";
+  }
   SECTION("stopped") {
     candidate.state = RunState::kStopped;
     expected = "kill -CONT 4711";
@@ -128,6 +134,11 @@ TEST_CASE("each reason is named") {
   SECTION("uninterruptible") {
     candidate.state = RunState::kUninterruptible;
     expected = "can't be interrupted";
+  }
+  SECTION("waits for its vfork child") {
+    candidate.state = RunState::kUninterruptible;
+    candidate.waits_for_vfork = true;
+    expected = "it waits for a child that it started by vfork()";
   }
   SECTION("32 bits") {
     candidate.machine = Machine::k32Bit;

@@ -55,6 +55,15 @@ TEST_CASE("nothing is complete beside a warning that says what was lost", "[comp
   CHECK(with(proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION) == "complete: nothing dropped");                    // it was not recorded at all
 }
 
+TEST_CASE("a recording is not complete if another tool has the ranges of a library, which is no matter of a permission", "[completeness]") {
+  CHECK(sentence([&](TraceBuilder& builder, Process&) {
+          builder.add_diagnostic({.severity = proto::SEVERITY_WARNING,
+                                  .component = proto::COMPONENT_NVTX,
+                                  .state = proto::STATE_OWNED_BY_OTHER,
+                                  .text = "The NVTX ranges of a library go to another tool, which was there first."});
+        }) == "incomplete: 1 warning says what else is missing");
+}
+
 TEST_CASE("samples that are missing are in the sentence", "[completeness]") {
   const auto told = [](std::string_view text) {
     return sentence([&](TraceBuilder& builder, Process&) {

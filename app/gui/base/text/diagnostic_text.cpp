@@ -15,6 +15,7 @@ constexpr std::array kDiagnostics = {
     to_translate("Kernels and copies of the CUDA graphs that were launched last before recording stopped: {count}. They are not shown, for CUPTI's ends "
                  "of them are those of later launches; their calls are."),
     to_translate("Of {count} of the loaded files no NVTX is recorded: what they were loaded from was cut short or replaced since."),
+    to_translate("The NVTX ranges of a library go to another tool, which was there first."),
     to_translate("The NVTX ranges of {count} libraries go to another tool, which was there first."),
     to_translate("NVTX of {count} loaded files is recorded from here on."),
     to_translate("NVTX ranges that libraries make before the agent has seen them, as in their constructors, are missing."),

@@ -41,7 +41,9 @@ struct Candidate {
   uid_t user = 0;            // effective
   RunState state = RunState::kSleeping;
   bool kernel_thread = false;
-  pid_t tracer = 0;  // 0: none
+  pid_t tracer = 0;                 // 0: none
+  bool is_tracer_recorder = false;  // the tracer is a lanescope
+  bool waits_for_vfork = false;     // its first thread waits for a child that has its memory (vfork)
   SeccompMode seccomp = SeccompMode::kOff;
   bool shadow_stack = false;  // the processor protects return addresses (x86 CET)
 

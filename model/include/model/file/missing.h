@@ -20,7 +20,8 @@ struct Missing {
   bool file_was_full = false;            // the recording ended for this reason
 
   // Notes a proto::Diagnostic by its severity, component and state, if it is a failure, or a warning that some of the recorded data is missing. What could not
-  // be recorded at all, because a permission or a library was lacking, does not count as missing.
+  // be recorded at all, because a permission or a library was lacking, does not count as missing. Ranges of NVTX that went to another tool do, for those of
+  // other libraries are there.
   void note(int severity, int component, int state, std::string_view text);
   // Notes one proto::PcSamples.
   void note_pc_samples(std::uint64_t samples, bool buffer_was_full);
