@@ -69,7 +69,8 @@ TEST_CASE("status says of each part whether it can be recorded, and the one comm
        {std::vector<std::string>{"status"}, std::vector<std::string>{"status", "-e"}, std::vector<std::string>{"status", "--all"}}) {
     const Ran ran = run_lanescope(folder.path(), arguments, {{"XDG_RUNTIME_DIR", folder.path().string()}});
     CHECK(ran.code == 0);
-    for (const char* part : {"Agent", "NVIDIA driver", "CUPTI", "Attach", "GPU counters", "Threads", "Sessions"}) CHECK_THAT(ran.output, contains_text(part));
+    for (const char* part : {"Agent", "NVIDIA driver", "CUPTI", "Attach", "GPU counters", "CPU threads", "Sessions"})
+      CHECK_THAT(ran.output, contains_text(part));
     CHECK_THAT(ran.output, contains_text("0 run, in " + folder.path().string()));
   }
   const Ran absent = run_lanescope(folder.path(), {"status"}, {{"LANESCOPE_AGENT", "/nowhere/agent.so"}});
