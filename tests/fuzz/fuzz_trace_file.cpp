@@ -13,6 +13,7 @@
 #include "model/file/trace_file.h"
 #include "model/trace/compact/segment_reader.h"
 #include "model/trace/load.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "valid_frames.h"
 
 using namespace lanescope;
@@ -113,6 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (std::uint32_t lane = 0; lane < reader->lane_count(track); ++lane)
         for (const SegmentReader::Segment& segment : reader->segments({track, lane})) (void)reader->decode(segment);
   if (const auto trace = load_trace(path, {}, EventPlace::kInFile)) {
+    SegmentCache::of_process().set_budget(0);  // so that segments are read in parts
     // The heads must agree with the segments, or with what stands in for them.
     for (const Lane& lane : (*trace)->lanes()) {
       Nanoseconds end = std::numeric_limits<Nanoseconds>::min();

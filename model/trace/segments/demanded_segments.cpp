@@ -63,6 +63,16 @@ class PinnedSegments {
 };
 thread_local PinnedSegments pinned_segments;
 
+// Events of all lanes that are demanded, and what an event takes in a decoded segment, roughly.
+std::atomic<std::uint64_t> demanded_events{0};
+constexpr std::uint64_t kEventBytes = 13;
+
+std::uint64_t events_of(std::span<const SegmentBounds> bounds) noexcept {
+  std::uint64_t events = 0;
+  for (const SegmentBounds& each : bounds) events += each.count;
+  return events;
+}
+
 std::uint64_t next_identities(std::size_t count) {
   static std::atomic<std::uint64_t> next{1};
   return next.fetch_add(count);
@@ -87,10 +97,12 @@ DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outli
       unreadable_(bounds_.size()),
       asked_for_parts_(bounds_.size()) {
   (void)SegmentCache::of_process();  // this makes the cache outlive them
+  demanded_events += events_of(bounds_);
   const std::lock_guard lock(all_demanded().mutex);
   if (!bounds_.empty()) all_demanded().by_identity.emplace(first_identity_, this);
 }
 DemandedSegments::~DemandedSegments() {
+  demanded_events -= events_of(bounds_);
   {
     const std::lock_guard lock(all_demanded().mutex);
     if (!bounds_.empty()) all_demanded().by_identity.erase(first_identity_);
@@ -169,6 +181,7 @@ std::shared_ptr<const LaneSegment> DemandedSegments::held_times(std::size_t s) c
 
 std::unique_ptr<SegmentParts> DemandedSegments::parts(std::size_t s) const {
   if (bounds_[s].count <= SegmentParts::kPart || is_unreadable(s)) return nullptr;
+  if (demanded_events * kEventBytes <= SegmentCache::of_process().budget()) return nullptr;  // all will stay, so all that follows is there
   const bool again = asked_for_parts_[s].exchange(true, std::memory_order_relaxed);
   if (!SegmentCache::of_process().reads_in_parts(*this, s, again ? SegmentCache::Asked::kAgain : SegmentCache::Asked::kFirst)) return nullptr;
   return read_parts(s);
