@@ -68,7 +68,8 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   // As held(), but only the times may be asked for (SegmentTimes).
   [[nodiscard]] std::shared_ptr<const LaneSegment> held_times(std::size_t s) const noexcept;
   // The segment, of which single parts are decoded for this caller and are not put into the cache (LaneInParts). Null if the caller should ask for it whole:
-  // because it is in the cache, or has few events, or can't be read in parts; or because somebody asked for its parts before and there is room for it.
+  // because it is in the cache, or has few events, or can't be read in parts; or because there is room for all segments of all lanes, or for it and
+  // somebody asked for its parts before.
   [[nodiscard]] std::unique_ptr<SegmentParts> parts(std::size_t s) const;
   // As held(), but read again and not put into the cache: for callers that make another segment of it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> read_apart(std::size_t s) const {
