@@ -146,6 +146,17 @@ TEST_CASE("a kernel is described with its launch, its shape and what limits it")
   REQUIRE(value_of(properties, "NVTX") == "step 12 › forward");
   REQUIRE(value_of(properties, "Stream") == "7");
   REQUIRE(value_of(properties, "Correlation") == "11");
+  REQUIRE(value_of(properties, "Last warp of a block") == "(absent)");
+}
+
+TEST_CASE("a block of no whole warps is described with what its last warp has") {
+  SmallTrace small;
+  KernelDetail kernel;
+  kernel.grid[0] = kernel.grid[1] = kernel.grid[2] = 1;
+  kernel.block[0] = 10, kernel.block[1] = 10, kernel.block[2] = 1;  // 100 threads: three warps, and 4 threads
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(5'000, 9'000, "k", 11, small.builder.intern(kernel))});
+  const auto trace = small.builder.snapshot();
+  REQUIRE(value_of(describe_event(*trace, {lane_of(*trace, TrackKind::kKernels), 0}), "Last warp of a block") == "4 of 32 threads");
 }
 
 TEST_CASE("a copy is described with its size, speed and kinds of memory") {

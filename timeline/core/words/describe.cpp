@@ -111,6 +111,9 @@ void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key,
   const KernelDetail& kernel = trace.kernel_detail(id);
   add(properties, "Grid", dimensions(kernel.grid));
   add(properties, "Block", dimensions(kernel.block));
+  constexpr std::uint64_t kWarp = 32;  // threads
+  const std::uint64_t threads = std::uint64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
+  if (threads % kWarp != 0) add(properties, "Last warp of a block", Message("{threads} of 32 threads", {{"threads", std::to_string(threads % kWarp)}}));
   if (kernel.cluster[0] > 1 || kernel.cluster[1] > 1 || kernel.cluster[2] > 1) add(properties, "Cluster", dimensions(kernel.cluster));
   add(properties, "Launch type", launch_type_name(kernel.launch_type));
   add(properties, "Registers per thread", std::to_string(kernel.registers_per_thread));
