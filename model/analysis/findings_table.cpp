@@ -14,8 +14,8 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
   for (const Finding& finding : findings) {
     const Place& place = finding.place;
     const bool has_time = !place.range.empty();
-    table.add_row(finding.cost > 0 ? finding.cost : stats::kNoInteger, has_time ? place.range.begin : stats::kNoInteger, has_time ? place.range.end : stats::kNoInteger,
-                  place.gpu == kNone ? stats::kNoInteger : std::int64_t{trace.gpus()[place.gpu].ordinal},
+    table.add_row(finding.cost > 0 ? finding.cost : stats::kNoInteger, has_time ? place.range.begin : stats::kNoInteger,
+                  has_time ? place.range.end : stats::kNoInteger, place.gpu == kNone ? stats::kNoInteger : std::int64_t{trace.gpus()[place.gpu].ordinal},
                   place.process == kNone ? stats::kNoInteger : std::int64_t{trace.processes()[place.process].pid},
                   place.thread == kNone ? stats::kNoInteger : std::int64_t{trace.threads()[place.thread].tid}, table.add_text(std::string(finding.rule)),
                   table.add_text(finding.key), table.add_text(finding.recurrence == Recurrence::kOnce ? "once" : ""), table.add_text(finding.title),

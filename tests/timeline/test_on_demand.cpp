@@ -81,7 +81,10 @@ TEST_CASE("every row of every recording is drawn the same from its file, with me
       CHECK((row.all.empty() && row.children.empty()));
       continue;
     }
-    CHECK(in_memory.tree().row(*same).share == row.share);
+    INFO(row.label.english());
+    // States of processors that reach into a saved part count whole where their times would have to be read.
+    const bool is_of_processors = row.kind == RowKind::kProcessor || row.kind == RowKind::kProcessorGroup;
+    if (!is_of_processors || !both.memory->provenance().part) CHECK(in_memory.tree().row(*same).share == row.share);
     CHECK(in_memory.tree().row(*same).label.english() == row.label.english());
   }
   for (const Row& row : in_memory.tree().rows()) {

@@ -136,7 +136,8 @@ std::string_view advice_about(std::size_t component, Waiting waiting) {
                : to_translate("Open the recordings of all ranks together: they tell who waits for whom.");
   if (component == kWaiting) return "Look at what the rank that came later does at this time (imbalance): nothing is to be won on those that wait for it.";
   if (component == kOthers)
-    return "Look whether this process had work for the GPU at this time. If it had, give the other processes another GPU, or another time; if not, look at what "
+    return "Look whether this process had work for the GPU at this time. If it had, give the other processes another GPU, or another time; if not, look at "
+           "what "
            "its threads did.";
   if (static_cast<IdleCause>(component) == IdleCause::kCommunication)
     return "Look at the other ranks at this time: collectives end when the last one has come.";

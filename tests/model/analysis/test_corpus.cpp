@@ -176,8 +176,8 @@ TEST_CASE("the share of communication that hides is that of HolisticTraceAnalysi
   const stats::Table& table = answer->tables.front().table;
   Nanoseconds communication = 0, hidden = 0;
   for (std::size_t row = 0; row < table.row_count(); ++row) {
-    communication += std::get<stats::Integers>(table.columns()[3].values)[row];
-    hidden += std::get<stats::Integers>(table.columns()[5].values)[row];
+    communication += std::get<stats::Integers>(table.columns()[4].values)[row];
+    hidden += std::get<stats::Integers>(table.columns()[6].values)[row];
   }
   CHECK(100.0 * static_cast<double>(hidden) / static_cast<double>(communication) == Approx(expected).margin(0.01));
 }
