@@ -184,8 +184,11 @@ TEST_CASE("of two recordings that begin at the same moment, one is refused, what
     first.join();
     int accepted = 0;
     for (const Result<Injection>& injection : injections) {
-      if (!injection) CHECK_THAT(injection.error().text, contains_text("another recording of it is under way"));
-      if (!injection) continue;
+      if (!injection) {
+        // While the other one enters, it traces the target: here as a test, which is not known as a recorder by its name.
+        CHECK_THAT(injection.error().text, contains_text("another recording of it is under way") || contains_text("traces it already"));
+        continue;
+      }
       ++accepted;
       close(injection->connection);
     }
