@@ -12,6 +12,7 @@
 namespace lanescope::analysis {
 namespace {
 
+constexpr std::size_t kMostLooks = 40'000'000;  // at lanes: what an operation waited for is looked up in each lane of its stream
 constexpr Nanoseconds kLaunchLatency = 10'000;  // from the end of a call to its work, if nothing else holds it up
 
 // The operation that ends last within the time; if several end at or after its end, the one that ends last of all. Invalid if none overlaps the time.
@@ -133,6 +134,8 @@ class Walk {
 
   void past_operation() {
     const EventRef operation = operation_;
+    looked_at_ += trace_.track_of(operation.lane).lanes.size();
+    if (looked_at_ > kMostLooks) return take(step_.begin, PathKind::kUnknown, {});
     if (const auto collective = waits_.collective_wait(operation); collective && time(collective->last).begin > time(operation).begin) {
       take(time(collective->last).begin, PathKind::kGpuWork, operation);
       return go_to_operation(collective->last);
@@ -246,6 +249,7 @@ class Walk {
   std::set<EventRef> visited_;                            // operations, and calls from which the way went to another thread
   std::set<std::pair<ThreadId, Nanoseconds>> left_;       // waits, by their begin, from which the way went to the thread that ended them
   Nanoseconds t_ = 0;                                     // the present position: how far back the way has come
+  std::size_t looked_at_ = 0;                             // lanes, for what operations waited for
   EventRef operation_;                                    // the next operation on the way,
   ThreadId thread_ = kNone;                               // or else the thread whose activity is next
   std::vector<PathPart> parts_;                           // the last part first

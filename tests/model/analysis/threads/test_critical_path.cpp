@@ -445,3 +445,15 @@ TEST_CASE("in a recorded training, the way goes through the thread of the backwa
   }
   CHECK(steps == 8);
 }
+
+TEST_CASE("a way through operations that all overlap ends after a bounded number of looks, and says that it is not known further") {
+  Scenario program;
+  constexpr Nanoseconds kOperations = 10'000;  // each on a lane of its own, and each begins before all that end
+  for (Nanoseconds i = 0; i < kOperations; ++i) program.orphan_kernel("k", i * 10, kOperations * 20 + i * 10);
+  const auto trace = program.trace();
+  const CriticalPath path = critical_path(*trace, TimeRange{0, kOperations * 40});
+  CHECK(covers(path));
+  REQUIRE_FALSE(path.parts.empty());
+  CHECK(path.parts.front().kind == PathKind::kUnknown);
+  CHECK(path.parts.size() == 40'000'000 / kOperations + 1);
+}

@@ -41,7 +41,8 @@ struct CriticalPath {
 
 // For a part of time: leads back from the operation that runs on a GPU at its end; if none does, from what the thread that enqueued the last operation before
 // did then. If nothing was enqueued before, it is the thread that enqueues the next operation; if there is none either, the thread that NVTX ranges, or else
-// other events, cover for longest. No parts if there is no such thread, or when asked to stop. O(parts · tracks · log n + events of the threads on the way).
+// other events, cover for longest. No parts if there is no such thread, or when asked to stop. O(parts · tracks · log n + events of the threads on the way);
+// after 40 million looks at lanes, which only a hostile file needs, the rest of the way is PathKind::kUnknown.
 [[nodiscard]] CriticalPath critical_path(const Trace& trace, TimeRange time, const std::stop_token& stop = {});
 
 // For an NVTX range of a thread: the step ends with the range, or later with the last work that its process enqueued within the range.
