@@ -355,20 +355,37 @@ class RowsOfRecording {
 
 }  // namespace
 
-bool is_of_same_recording(const Trace& part, const Trace& whole) {
+namespace {
+
+bool began_as_one(const Trace& one, const Trace& other) {
   const auto origin = [](const Trace& trace) {
     const Provenance& from = trace.provenance();
     return std::tie(from.utc_epoch, from.monotonic_epoch, from.machine_id, from.boot_id, from.host_name, from.command);
   };
+  const Provenance& from = one.provenance();
+  return from.format == "Lanescope" && (from.utc_epoch != 0 || from.monotonic_epoch != 0) && origin(one) == origin(other);
+}
+
+// Whether the time that the file of `whole` was saved for holds that of `part`: events that only reach into a part are in its file, too, so the times of
+// events do not tell.
+bool was_saved_for(const Trace& whole, const Trace& part) {
+  if (!whole.provenance().part) return true;
+  const TimeRange wanted = whole.provenance().part->time;
+  return part.provenance().part && wanted.begin <= part.provenance().part->time.begin && part.provenance().part->time.end <= wanted.end;
+}
+
+}  // namespace
+
+bool is_of_same_recording(const Trace& part, const Trace& whole) {
   const auto has = [&](const Process& process) {
     return std::any_of(whole.processes().begin(), whole.processes().end(),
                        [&](const Process& other) { return other.pid == process.pid && other.start == process.start; });
   };
   // PyTorch's profiles of all ranks count from one time, and in containers their processes may have the same pid.
-  const bool is_dated = part.provenance().format == "Lanescope" && (part.provenance().utc_epoch != 0 || part.provenance().monotonic_epoch != 0);
   const TimeRange a = part.extent(), b = whole.extent();
-  return is_dated && origin(part) == origin(whole) && !part.processes().empty() && std::all_of(part.processes().begin(), part.processes().end(), has) &&
-         (a.empty() || (b.begin <= a.begin && a.end <= b.end)) && RowsOfRecording(part).are_among(RowsOfRecording(whole));
+  return began_as_one(part, whole) && was_saved_for(whole, part) && !part.processes().empty() &&
+         std::all_of(part.processes().begin(), part.processes().end(), has) && (a.empty() || (b.begin <= a.begin && a.end <= b.end)) &&
+         RowsOfRecording(part).are_among(RowsOfRecording(whole));
 }
 
 namespace {
@@ -392,6 +409,7 @@ class DistinctRecordings {
       auto& rivals = chosen_by_epoch[{trace.provenance().utc_epoch, trace.provenance().monotonic_epoch}];
       const auto whole = std::find_if(rivals.begin(), rivals.end(), [&](std::size_t rival) { return is_of_same_recording(trace, *read.traces[rival]); });
       if (whole == rivals.end()) {
+        tell_of_parts(names, read, rivals, i);
         rivals.push_back(i);
         chosen_.push_back(i);
       } else {
@@ -403,15 +421,32 @@ class DistinctRecordings {
 
   [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_; }  // in the order of paths
   [[nodiscard]] const std::vector<std::string>& same() const noexcept { return same_; }      // a sentence for each file that was not chosen
+  [[nodiscard]] const std::vector<std::string>& parts() const noexcept { return parts_; }    // a sentence for each that is another part of a chosen one
 
  private:
+  // Says if the file was saved for another time of the same recording as a chosen one.
+  void tell_of_parts(const std::vector<std::string>& names, const ReadFiles& read, const std::vector<std::size_t>& rivals, std::size_t i) {
+    const auto is_other_part = [&](std::size_t rival) {
+      const std::optional<SavedPart>&own = read.traces[i]->provenance().part, &others = read.traces[rival]->provenance().part;
+      return own && others && own->time != others->time && began_as_one(*read.traces[i], *read.traces[rival]);
+    };
+    const auto other = std::find_if(rivals.begin(), rivals.end(), is_other_part);
+    if (other == rivals.end()) return;
+    parts_.push_back(names[i] + " and " + names[*other] +
+                     " hold parts of one recording: what reaches over their border counts twice, and idle time there has no known "
+                     "cause. For exact figures, open the recording itself, or save one part that has both times.");
+  }
+
   std::vector<std::size_t> chosen_;
   std::vector<std::string> same_;
+  std::vector<std::string> parts_;
 };
 
-std::vector<TraceRemark> remarks_on(std::span<const std::string> same, std::span<const std::filesystem::path> paths, const ReadFiles& read) {
+std::vector<TraceRemark> remarks_on(const DistinctRecordings& distinct, std::span<const std::filesystem::path> paths, const ReadFiles& read) {
   std::vector<TraceRemark> remarks;
-  for (const std::string& sentence : same) remarks.push_back({TraceRemark::Kind::kNote, sentence});
+  for (const std::string& sentence : distinct.parts())
+    for (const auto kind : {TraceRemark::Kind::kWarning, TraceRemark::Kind::kCondition}) remarks.push_back({kind, sentence});
+  for (const std::string& sentence : distinct.same()) remarks.push_back({TraceRemark::Kind::kNote, sentence});
   const std::vector<std::string> names = names_of(paths);
   for (const auto& [i, error] : read.errors)
     for (const auto kind : {TraceRemark::Kind::kWarning, TraceRemark::Kind::kCondition}) remarks.push_back({kind, names[i] + " is missing: " + error.text});
@@ -508,7 +543,7 @@ Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem
   if (const Result<void> done = read_all(paths, where_they_fit ? EventPlace::kInFile : place, progress, all); !done) return done.error();
   const DistinctRecordings distinct(paths, all);
   if (same_recording != nullptr) same_recording->insert(same_recording->end(), distinct.same().begin(), distinct.same().end());
-  const std::vector<TraceRemark> remarks = remarks_on(distinct.same(), paths, all);
+  const std::vector<TraceRemark> remarks = remarks_on(distinct, paths, all);
   std::vector<std::filesystem::path> chosen;
   ReadFiles read(distinct.chosen().size(), Unreadable::kFails);
   for (const std::size_t i : distinct.chosen()) {

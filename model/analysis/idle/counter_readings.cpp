@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "model/trace/kernel_records.h"
-#include "threads/thread_activity.h"
+#include "model/trace/measured_calls.h"
 
 namespace lanescope::analysis {
 
@@ -12,9 +11,9 @@ namespace {
 // Calls visit(track, event) for the events of tracks of this kind that have the id of a measured launch.
 template <typename Visit>
 void for_each_measured(const Trace& trace, TrackKind kind, const std::stop_token& stop, Visit visit) {
-  if (trace.kernel_records().measured.empty() && trace.kernel_records().counted.empty()) return;
-  const NameClasses names(trace);
-  std::vector<std::uint64_t> measured(names.measured.begin(), names.measured.end());
+  if (!MeasuredCalls::any(trace)) return;
+  const MeasuredCalls calls = MeasuredCalls::known(trace);
+  std::vector<std::uint64_t> measured(calls.keys().begin(), calls.keys().end());
   std::sort(measured.begin(), measured.end());
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != kind) continue;
@@ -29,7 +28,7 @@ void for_each_measured(const Trace& trace, TrackKind kind, const std::stop_token
         const auto first = static_cast<EventIndex>(segment * LaneSegment::kCapacity);
         const EventIndex end = first + std::min<EventIndex>(LaneSegment::kCapacity, lane.size() - first);
         for (EventIndex i = first; i < end && !stop.stop_requested(); ++i)
-          if (names.is_measured(track.key.process, lane.correlation(i))) visit(track, EventRef{id, i});
+          if (calls.contains(track.key.process, lane.correlation(i))) visit(track, EventRef{id, i});
       }
     }
   }
@@ -51,12 +50,11 @@ void unite(std::vector<TimeRange>& times, Nanoseconds apart) {
 }  // namespace
 
 std::set<GpuId> gpus_with_readings(const Trace& trace) {
-  std::set<ProcessId> processes;
-  for (const auto& launch : trace.kernel_records().measured) processes.insert(launch->process);
-  for (const auto& counts : trace.kernel_records().counted) processes.insert(counts->process);
   std::set<GpuId> gpus;
+  if (!MeasuredCalls::any(trace)) return gpus;
+  const MeasuredCalls calls = MeasuredCalls::known(trace);
   for (const Track& track : trace.tracks())
-    if (is_gpu_work(track.key.kind) && processes.contains(track.key.process)) gpus.insert(track.key.gpu);
+    if (is_gpu_work(track.key.kind) && calls.has_any(track.key.process)) gpus.insert(track.key.gpu);
   return gpus;
 }
 

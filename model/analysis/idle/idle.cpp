@@ -180,7 +180,7 @@ class Attribution {
     const bool copies = names_.cuda_call(part.call) == CallClass::kCopy || copies_pageable_memory(next);
     part.cause = copies ? IdleCause::kCopy : IdleCause::kLaunch;
     const Lane& calls = trace_.lane(gap.launch.lane);
-    if (names_.is_measured(trace_.track_of(gap.launch.lane).key.process, calls.correlation(gap.launch.index))) part.cause = IdleCause::kOverhead;
+    if (names_.measured.contains(trace_.track_of(gap.launch.lane).key.process, calls.correlation(gap.launch.index))) part.cause = IdleCause::kOverhead;
     return part;
   }
 

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "model/trace/combining/parts.h"
-#include "model/trace/kernel_records.h"
+#include "model/trace/measured_calls.h"
 #include "wording.h"
 
 namespace lanescope::analysis {
 
-bool reads_counters(const Trace& trace) noexcept { return !trace.kernel_records().measured.empty() || !trace.kernel_records().counted.empty(); }
+bool reads_counters(const Trace& trace) noexcept { return MeasuredCalls::any(trace); }
 
 LoopWork::LoopWork(const RuleContext& context)
     : trace_(context.trace), time_(context.time), launch_index_(context.launch_index), stop_(context.stop), families_(context.trace) {

@@ -22,6 +22,7 @@
 #include "model/kernels/matrix_product.h"
 #include "model/kernels/occupancy.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/measured_calls.h"
 #include "threads/call_class.h"
 
 namespace lanescope::analysis {
@@ -123,16 +124,14 @@ class LaunchCollector : public OperationVisitor {
     const Trace& trace = trace_;
     std::vector<double> of_gpus(trace.gpus().size());
     if (!reads_counters(trace)) return of_gpus;
-    std::map<ProcessId, double> spent;
-    for (const auto& launch : trace.kernel_records().measured) spent[launch->process] += static_cast<double>(launch->spent);
-    for (const auto& counts : trace.kernel_records().counted) spent[counts->process] += static_cast<double>(counts->spent);
+    const MeasuredCalls calls = MeasuredCalls::known(trace);
     const TimeRange whole = trace.extent();
     const Nanoseconds part = std::min(whole.end, time_.end) - std::max(whole.begin, time_.begin);
     const double share = whole.length() > 0 ? static_cast<double>(std::max<Nanoseconds>(part, 0)) / static_cast<double>(whole.length()) : 1;
     std::set<std::pair<GpuId, ProcessId>> users;
     for (const Track& track : trace.tracks())
-      if (track.key.kind == TrackKind::kKernels && spent.contains(track.key.process)) users.emplace(track.key.gpu, track.key.process);
-    for (const auto& [gpu, process] : users) of_gpus[gpu] += spent[process] * share;
+      if (track.key.kind == TrackKind::kKernels && calls.has_any(track.key.process)) users.emplace(track.key.gpu, track.key.process);
+    for (const auto& [gpu, process] : users) of_gpus[gpu] += static_cast<double>(calls.spent(process)) * share;
     return of_gpus;
   }
 

@@ -38,17 +38,6 @@ std::optional<IdleCause> cause_of(ThreadState state) {
 
 }  // namespace
 
-std::unordered_set<std::uint64_t> NameClasses::measured_launches(const Trace& trace) {
-  std::unordered_set<std::uint64_t> launches;
-  for (const auto& launch : trace.kernel_records().measured) {
-    const std::uint64_t process = std::uint64_t{launch->process} << 32;
-    launches.insert(process | launch->correlation);
-    for (const std::uint32_t other : launch->other_launches) launches.insert(process | other);
-  }
-  for (const auto& counts : trace.kernel_records().counted) launches.insert(std::uint64_t{counts->process} << 32 | counts->correlation);
-  return launches;
-}
-
 ThreadActivity::ThreadActivity(const Trace& trace, const ThreadTracks& tracks, ThreadId thread, NameClasses& names, std::size_t few_lanes)
     : trace_(&trace), names_(&names), few_lanes_(few_lanes) {
   const ProcessId process = trace.threads()[thread].process;
@@ -114,7 +103,7 @@ void ThreadActivity::take(const Source& source, EventIndex index, Layer layer, A
     case Layer::kCudaCall: {
       constexpr IdleCause kCauses[] = {IdleCause::kLaunch, IdleCause::kSynchronize, IdleCause::kCopy, IdleCause::kCudaSetup};
       activity.cause = kCauses[static_cast<std::size_t>(names_->cuda_call(name))];
-      if (names_->is_measured(trace_->track_of(source.id).key.process, source.cursor.lane().correlation(index))) activity.cause = IdleCause::kOverhead;
+      if (names_->measured.contains(trace_->track_of(source.id).key.process, source.cursor.lane().correlation(index))) activity.cause = IdleCause::kOverhead;
       break;
     }
     case Layer::kCompilation:

@@ -8,13 +8,13 @@
 #include <functional>
 #include <queue>
 #include <set>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "call_class.h"
 #include "lane_cursor.h"
 #include "model/analysis/idle/idle.h"
+#include "model/trace/measured_calls.h"
 #include "model/trace/trace.h"
 #include "thread_tracks.h"
 
@@ -34,23 +34,12 @@ struct NameClasses {
         stream_wait(trace, makes_stream_wait),
         os_call(trace, classify_os_call),
         communication(trace, is_communication_name),
-        measured(measured_launches(trace)),
-        has_measured(trace.processes().size()) {
-    for (const std::uint64_t launch : measured) has_measured[static_cast<ProcessId>(launch >> 32)] = true;
-  }
-  // True if the kernel's counters were read in this call: the call took its time for that.
-  [[nodiscard]] bool is_measured(ProcessId process, std::uint32_t correlation) const {
-    return process < has_measured.size() && has_measured[process] && measured.contains(std::uint64_t{process} << 32 | correlation);
-  }
+        measured(MeasuredCalls::known(trace)) {}
   NameMemo<CallClass> cuda_call;
   NameMemo<bool> stream_wait;
   NameMemo<IdleCause> os_call;
   NameMemo<bool> communication;
-  std::unordered_set<std::uint64_t> measured;
-  std::vector<bool> has_measured;  // by process
-
- private:
-  static std::unordered_set<std::uint64_t> measured_launches(const Trace& trace);
+  MeasuredCalls measured;
 };
 
 class ThreadActivity {

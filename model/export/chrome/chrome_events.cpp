@@ -115,6 +115,10 @@ void ChromeEvents::write_synchronization(const TrackKey& key, std::size_t lane, 
 }
 
 void ChromeEvents::write_call(const TrackKey& key, const Event& event) {
+  if (measured_.contains(key.process, event.correlation)) {  // in front of the call, where arrows begin
+    begin_on_thread(key, event, "overhead", kReadingOfCounters);
+    json_.key("args").open('{').field("correlation", event.correlation).close('}').close('}');
+  }
   const ApiDetail& detail = trace_.api_detail(event.detail);
   begin_on_thread(key, event, detail.domain == ApiDomain::kDriver ? "cuda_driver" : "cuda_runtime", api_display_name(trace_.name(event.name)));
   json_.key("args").open('{').field("correlation", event.correlation);

@@ -10,6 +10,7 @@
 #include "chrome_pids.h"
 #include "model/events/launch_index.h"
 #include "model/export/selection.h"
+#include "model/trace/measured_calls.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::exporters {
@@ -40,7 +41,7 @@ inline constexpr std::uint32_t kStateRows = 100'000'000;
 class ChromeEvents {
  public:
   ChromeEvents(const Trace& trace, const ExportSelection& selection, JsonWriter& json, const ChromePids& pids)
-      : trace_(trace), selection_(selection), json_(json), pids_(pids), rows_(trace), launches_(trace) {}
+      : trace_(trace), selection_(selection), json_(json), pids_(pids), rows_(trace), launches_(trace), measured_(MeasuredCalls::recorded(trace)) {}
   [[nodiscard]] const QueueRows& rows() const noexcept { return rows_; }
 
   // Writes an event of the given lane of the track with this key. Readers search both ends of an arrow among preceding events, so write the events of threads
@@ -75,6 +76,7 @@ class ChromeEvents {
   const ChromePids& pids_;
   QueueRows rows_;
   LaunchIndex launches_;
+  MeasuredCalls measured_;
   std::unordered_set<std::uint64_t> started_arrows_;
   std::uint64_t process_ranges_ = 0;
 };

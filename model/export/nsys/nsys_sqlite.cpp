@@ -7,6 +7,7 @@
 #include "../event_order.h"
 #include "../target.h"
 #include "model/export/export_limits.h"
+#include "model/trace/measured_calls.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/text/hexadecimal.h"
 #include "nsys_database.h"
@@ -67,6 +68,7 @@ class NsysExport {
         database_(database),
         ids_(trace),
         strings_(trace),
+        measured_(MeasuredCalls::recorded(trace)),
         threads_(trace, options.selection, database, ids_, strings_) {
     if (!most_chain_rows_ && selection_.source_bytes) most_chain_rows_ = limits::chain_rows_of(*selection_.source_bytes);
   }
@@ -202,6 +204,9 @@ class NsysExport {
       const ApiDetail& detail = trace_.api_detail(event.detail);
       database_.insert(NsysTable::kApiCalls, event.start, event.end(), detail.domain == ApiDomain::kDriver ? kDriverCall : kRuntimeCall, thread,
                        event.correlation, strings_.id(event.name), detail.result, threads_.chain_of(SampleOrigin::kCudaCall, track.key.thread, event));
+      if (measured_.contains(track.key.process, event.correlation) && database_.wants(NsysTable::kCudaOverhead))
+        database_.insert(NsysTable::kCudaOverhead, event.start, event.end(), kCudaOverhead, thread, event.correlation, strings_.id(kReadingOfCounters),
+                         kUnknownOverhead);
     });
   }
 
@@ -340,6 +345,7 @@ class NsysExport {
   NsysDatabase& database_;
   NsysIds ids_;
   NsysStrings strings_;
+  MeasuredCalls measured_;
   NsysThreads threads_;
   std::uint64_t written_ = 0;  // events of the tracks so far
   std::int64_t grid_ = 0;      // kernels so far, because Nsight Systems numbers them

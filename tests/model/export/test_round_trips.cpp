@@ -13,8 +13,8 @@
 #include "model/import/open_trace.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
-#include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
+#include "model/trace/measured_calls.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -109,6 +109,12 @@ std::vector<std::string> without_given_names(const Trace& trace, std::vector<std
   return lines;
 }
 
+// Formats without counters of kernels have an event for the time of each reading instead.
+std::vector<std::string> without_readings(std::vector<std::string> lines) {
+  std::erase_if(lines, [](const std::string& line) { return line.find(kReadingOfCounters) != line.npos; });
+  return lines;
+}
+
 }  // namespace
 
 TEST_CASE("every recording comes back from .trace and SQLite event by event") {
@@ -120,7 +126,9 @@ TEST_CASE("every recording comes back from .trace and SQLite event by event") {
   REQUIRE(export_trace_file(*trace, folder.path() / "again.trace", Overwrite::kRefuse, {}));
   CHECK((lines_of(opened(folder.path() / "again.trace")) == before));
   REQUIRE(export_nsys_sqlite(*trace, folder.path() / "again.sqlite", Overwrite::kRefuse, {}));
-  CHECK((without_given_names(*trace, lines_of(opened(folder.path() / "again.sqlite"))) == without_given_names(*trace, before)));
+  const auto imported = opened(folder.path() / "again.sqlite");
+  CHECK((without_readings(without_given_names(*imported, lines_of(imported))) == without_given_names(*trace, before)));
+  CHECK(report(*imported, "gpu_idle_sum") == report(*trace, "gpu_idle_sum"));
 }
 
 TEST_CASE("every trace of the corpus comes back from SQLite event by event") {
@@ -151,9 +159,6 @@ TEST_CASE("every recording comes back from Chrome JSON with its reports, samples
        {"cuda_api_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_startend_sum", "osrt_sum", "cpu_samples", "nvtx_sum",
         "nccl_sum", "file_access_sum", "mpi_event_sum", "occupancy_sum", "gpu_idle_sum", "um_sum", "um_total_sum", "um_cpu_page_faults_sum"}) {
     INFO(name);
-    // Counters of kernels, for which Chrome JSON has no place, tell which launches waited for the profiler.
-    const bool waited_for_profiler = !trace->kernel_records().measured.empty() || !trace->kernel_records().counted.empty();
-    if (std::string_view(name) == "gpu_idle_sum" && waited_for_profiler) continue;
     CHECK(report(*again, name) == report(*trace, name));
   }
   const Values before = values_of(*trace), after = values_of(*again);

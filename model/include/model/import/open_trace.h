@@ -51,8 +51,8 @@ enum class Unreadable { kFails, kIsLeftOut };
                                                                std::vector<std::string>* same_recording = nullptr);
 
 // True if the file of `whole` contains everything of the file of `part`, as far as that is known without comparing events: both began in the same nanosecond of
-// the same clocks, and `whole` has all processes, rows and time of `part`. So a copy, a compacted form and a saved part are of the same recording.
-// O(processes + rows).
+// the same clocks, and `whole` has all processes, rows and time of `part`, and was saved for that time. So a copy, a compacted form and a saved part are of the
+// same recording. O(processes + rows).
 [[nodiscard]] bool is_of_same_recording(const Trace& part, const Trace& whole);
 
 // Number of files that were left out of a trace because others contain the same recording. O(diagnostics).
