@@ -133,6 +133,23 @@ TEST_CASE("a recording and its compacted form are one, and parts that follow eac
   const auto both = open_traces(std::array{begin, end});
   REQUIRE(both);
   CHECK((*both)->parts().size() == 2);
+  CHECK(contains(losses_text(**both), "begin.trace and end.trace hold parts of one recording"));
+  // All calls and samples that reach into a part are in its file, so the events of a short part lie within the times of a long one's events.
+  const auto recorded = load_trace(test::data_file("torch_loader_samples.trace"));
+  REQUIRE(recorded);
+  const TimeRange all = (*recorded)->extent();
+  const auto saved = [&](const char* name, TimeRange window) {
+    ExportSelection selection;
+    selection.window = window;
+    REQUIRE(export_trace_file(**recorded, folder.path() / name, Overwrite::kRefuse, selection));
+    return folder.path() / name;
+  };
+  const Nanoseconds border = all.begin + (all.end - all.begin) / 2;
+  const fs::path short_part = saved("short.trace", {border - 100'000'000, border - 50'000'000}), long_part = saved("long.trace", {border, all.end});
+  REQUIRE((*load_trace(long_part))->extent().begin <= (*load_trace(short_part))->extent().begin);
+  const auto beside = open_traces(std::array{short_part, long_part});
+  REQUIRE(beside);
+  CHECK((*beside)->parts().size() == 2);
   const auto of_part = open_traces(std::array{begin, run});
   REQUIRE(of_part);
   CHECK((*of_part)->event_count() == (*alone)->event_count());

@@ -60,7 +60,7 @@ def _held_by_others(group: "list[str]") -> "Iterator[tuple[str, str]]":
     for path in group:
         try:
             with Trace(path) as trace:
-                known.append(_Known(path, trace.event_count(), {(process.pid, process.start) for process in trace.processes.values()}, _rows(trace), _lengths(trace), *_extent(trace)))
+                known.append(_Known(path, trace.event_count(), trace.part, {(process.pid, process.start) for process in trace.processes.values()}, _rows(trace), _lengths(trace), *_extent(trace)))
         except (OSError, TraceError):
             continue  # the error is reported when the file is asked
     wholes: "list[_Known]" = []
@@ -75,6 +75,7 @@ def _held_by_others(group: "list[str]") -> "Iterator[tuple[str, str]]":
 class _Known(NamedTuple):
     path: str
     events: int
+    part: "Optional[tuple[int, int]]"  # the time that it was saved for; None: the whole recording
     processes: "set[tuple[int, int]]"
     rows: "set[tuple[Any, ...]]"
     lengths: "dict[str, int]"  # of its tables
@@ -82,6 +83,8 @@ class _Known(NamedTuple):
     end: int
 
     def is_held_by(self, other: "_Known") -> bool:
+        if other.part and not (self.part and other.part[0] <= self.part[0] and self.part[1] <= other.part[1]):
+            return False  # events that reach into a part are in its file, too, so the times of events do not tell
         has_all = bool(self.processes) and self.processes <= other.processes and self.rows <= other.rows
         return has_all and all(count <= other.lengths.get(name, 0) for name, count in self.lengths.items()) and (self.begin >= self.end or (other.begin <= self.begin and self.end <= other.end))
 
