@@ -19,6 +19,7 @@ constexpr std::int64_t kNamingPatience = 30'000'000'000;         // ns
 constexpr std::int64_t kNamingPatienceOfTarget = 5'000'000'000;  // ns, if the target waits for its next capture (agent/channel/capture.h)
 constexpr std::chrono::milliseconds kNamingLook{1};
 constexpr std::int64_t kQuietNaming = 2'000'000'000;  // ns after which a message is given
+constexpr std::int64_t kNoticedWait = 100'000'000;    // ns that a target waits without a message
 
 bool is_by_target(const CaptureRange& range) { return range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange; }
 
@@ -257,6 +258,9 @@ bool Recording::Run::has_named(std::int64_t now) {
   }
   processes_.stop_naming();
   processes_.write_names();
+  if (const std::int64_t waited = now - naming_since_; target_waits && waited > kNoticedWait)
+    report("The program waited at the start of a capture until names of code of the one before were looked up, up to " + std::to_string(waited / 1'000'000) +
+           " ms. No file has this time.");
   naming_since_ = 0;
   return true;
 }
