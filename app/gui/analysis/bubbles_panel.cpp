@@ -302,7 +302,7 @@ void BubblesPanel::showSummary() {
   if (shown_.bubbles->gpus.empty())
     text = tr("No GPU work was recorded.");
   else if (const std::optional<TimeRange> window = this->window())
-    text = tr("Within %1: %2 idle in such gaps").arg(duration_text(window->length()), duration_text(shown_.grouped.total));
+    text = tr("Within %1: %2 idle in such gaps; Details has what shorter gaps take").arg(duration_text(window->length()), duration_text(shown_.grouped.total));
   else
     text = tr("Idle %1 of %2 (%3); shorter gaps take %4 of it")
                .arg(duration_text(idle), duration_text(extent), share_text(idle, extent), duration_text(short_idle));

@@ -53,6 +53,10 @@ QString idle_rows(const RangeSummary& summary) {
     for (const timeline::IdleTime::CauseTime& cause : causes)
       rows += property_row(QObject::tr("%1 idle").arg(html(names.of(gpu))), html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") +
                                                                                 shown_text(analysis::idle_cause_name(cause.cause)).toHtmlEscaped());
+  for (const auto& [gpu, time] : summary.short_idle)
+    rows += property_row(QObject::tr("%1 idle").arg(html(names.of(gpu))),
+                         html(timeline::format_duration(time)) + QStringLiteral("&nbsp; ") +
+                             QObject::tr("in gaps below %1").arg(html(timeline::format_duration(summary.shortest_gap))));
   return rows;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -121,13 +122,48 @@ void add(const Trace& trace, std::vector<OfRun<Entry>>& all, const std::string& 
 
 }  // namespace
 
+namespace {
+
+// From the start of its first work to the end of its last; empty if nothing ran.
+TimeRange time_of_work(const Trace& trace, GpuId gpu) {
+  TimeRange all{std::numeric_limits<Nanoseconds>::max(), std::numeric_limits<Nanoseconds>::min()};
+  for (const Track& track : trace.tracks()) {
+    if (!is_gpu_work(track.key.kind) || track.key.gpu != gpu) continue;
+    for (const LaneId id : track.lanes) {
+      const TimeRange lane = trace.lane(id).extent();
+      all = {std::min(all.begin, lane.begin), std::max(all.end, lane.end)};
+    }
+  }
+  return all;
+}
+
+// What is left of the time of each GPU once its work and the gaps with causes are taken away.
+void add_short_idle(const Trace& trace, const Utilisation& utilisation, RangeSummary& summary) {
+  for (const GpuUtilisation& gpu : utilisation.gpus) {
+    const TimeRange within = summary.range.intersected(time_of_work(trace, gpu.id));
+    if (within.empty()) continue;
+    Nanoseconds left = within.length() - std::llround(gpu.shares.front() * static_cast<double>(summary.range.length()));
+    for (const auto& [id, causes] : summary.idle)
+      if (id == gpu.id)
+        for (const timeline::IdleTime::CauseTime& cause : causes) left -= cause.time;
+    if (left > 0) summary.short_idle.emplace_back(gpu.id, left);
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, const std::shared_ptr<const timeline::IdleTime>& idle,
                                                     const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,
                                                     const std::stop_token& stop) {
-  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}, {}, {}, {}});
+  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}, 0, {}, {}, {}, {}});
   if (idle) summary->idle = idle->causes(range);
   if (communication) summary->communication = communication->within(range);
-  for (const GpuUtilisation& gpu : UtilisationSource(trace).over(range, 1).gpus) summary->busy.emplace_back(gpu.name, gpu.shares.front());
+  const Utilisation utilisation = UtilisationSource(trace).over(range, 1);
+  for (const GpuUtilisation& gpu : utilisation.gpus) summary->busy.emplace_back(gpu.name, gpu.shares.front());
+  if (idle) {
+    summary->shortest_gap = idle->threshold();
+    add_short_idle(*trace, utilisation, *summary);
+  }
   EventFilter filter;
   filter.window = range;
   const EventScope scope = listed_scope(*trace);

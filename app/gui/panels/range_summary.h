@@ -27,7 +27,10 @@ struct RangeSummary {
   TimeRange range;
   std::vector<std::pair<std::string, double>> busy;  // for each GPU, for example "GPU 0": the share of the time in which anything ran on it
   std::vector<std::pair<GpuId, std::vector<timeline::IdleTime::CauseTime>>> idle;  // for each GPU, by cause; the longest first
-  std::vector<timeline::CommunicationTime::OfGpu> communication;                   // for each GPU that communicates
+  // For each GPU that has such time: idle time between its first and last work that is in no gap of `shortest_gap` ns, so it has no cause.
+  std::vector<std::pair<GpuId, Nanoseconds>> short_idle;
+  Nanoseconds shortest_gap = 0;
+  std::vector<timeline::CommunicationTime::OfGpu> communication;  // for each GPU that communicates
   // Of events that overlap the range, by family, with their whole durations, separately for each run; longest total first.
   std::vector<OfRun<NameStatistics>> names;
   std::vector<OfRun<NameSum>> sums;  // instead of names, if there are more events than most_listed()

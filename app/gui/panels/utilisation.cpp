@@ -51,7 +51,7 @@ Utilisation UtilisationSource::over(TimeRange range, std::size_t pieces) const {
   std::vector<Nanoseconds> busy(pieces);
   std::map<GpuId, std::vector<double>> waits = waitsOf(edges);
   for (const Gpu& each : gpus_) {
-    GpuUtilisation gpu{each.name, {}, std::move(waits[each.id])};
+    GpuUtilisation gpu{each.id, each.name, {}, std::move(waits[each.id])};
     each.work.busy(edges, busy);
     for (std::size_t piece = 0; piece < pieces; ++piece) {
       const Nanoseconds length = edges[piece + 1] - edges[piece];

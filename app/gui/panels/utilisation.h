@@ -13,6 +13,7 @@
 namespace lanescope::ui {
 
 struct GpuUtilisation {
+  GpuId id = kNone;
   std::string name;            // "GPU 0"
   std::vector<double> shares;  // 0 to 1, of each piece; exact: time in which several things run at once counts once
   std::vector<double> waits;   // the part of the share in which only a collective ran that waited for another rank; empty if that never happened

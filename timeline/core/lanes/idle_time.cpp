@@ -33,7 +33,7 @@ std::string GpuNames::of(GpuId gpu) const {
   return part ? std::string(short_label(part->label)) + ' ' + name : name;
 }
 
-IdleTime::IdleTime(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop) : trace_(std::move(trace)) {
+IdleTime::IdleTime(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop) : trace_(std::move(trace)), threshold_(threshold) {
   struct Writers {
     LaneWriter gaps;
     LaneWriter parts;

@@ -42,6 +42,22 @@ std::shared_ptr<const Trace> step_of(int milliseconds) {
   return trace.builder.snapshot();
 }
 
+// 100 kernels of 10 us, 5 us apart, but 55 us in the middle. In front of the first and behind the last there is no work.
+std::shared_ptr<const Trace> close_kernels() {
+  SmallTrace trace;
+  std::vector<Event> calls, kernels;
+  for (int i = 0; i < 100; ++i) {
+    const Nanoseconds begin = 1'000'000 + i * 15'000 + (i < 50 ? 0 : 50'000);
+    const auto correlation = static_cast<std::uint32_t>(i + 1);
+    calls.push_back(trace.event(begin - 4'000, begin - 1'000, "cudaLaunchKernel", correlation));
+    kernels.push_back(trace.event(begin, begin + 10'000, "kernel", correlation));
+  }
+  trace.builder.add(trace.on_thread(TrackKind::kCudaApi), calls);
+  trace.builder.add(trace.on_gpu(TrackKind::kKernels), kernels);
+  trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), {trace.event(0, 4'000'000, "all")}, std::vector<std::uint32_t>{0});
+  return trace.builder.snapshot();
+}
+
 // Two ranks reduce in a step of the first, which the second makes wait.
 std::shared_ptr<const Trace> step_of_two_ranks() {
   constexpr Nanoseconds kMillisecond = 1'000'000;
@@ -193,6 +209,19 @@ class DetailsTest : public QObject {
     QVERIFY2(said().startsWith("Selected range"), qPrintable(said()));
     QTest::keyClick(&window_->timelineView(), Qt::Key_Escape);
     QVERIFY(!window_->state().selectedRange() && !window_->timelineView().selectedGap());
+  }
+
+  // 98 gaps of 5 us have no cause each; without them, a GPU that starves would look as if it were hardly idle.
+  void theDetailsOfARangeCountShortGaps() {
+    window_->state().setTrace(close_kernels(), ui::TraceChange::kOther);
+    QVERIFY(settle(*window_));
+    window_->state().setSelectedRange(TimeRange{0, 4'000'000});
+    QVERIFY(wait_for([&] { return said().contains("in gaps below"); }));
+    QVERIFY2(said().contains(QRegularExpression("GPU 0 busy\\s+1\\.000 ms")), qPrintable(said()));
+    QVERIFY2(said().contains(QRegularExpression("GPU 0 idle\\s+490\\.000 µs\\s+in gaps below 10\\.000 µs")), qPrintable(said()));
+    // Half of the gap in the middle, and ten gaps behind it.
+    window_->state().setSelectedRange(TimeRange{1'000'000 + 50 * 15'000 + 20'000, 1'000'000 + 60 * 15'000 + 50'000});
+    QVERIFY(wait_for([&] { return said().contains(QRegularExpression("GPU 0 idle\\s+50\\.000 µs\\s+in gaps below")); }));
   }
 
   // Names that differ in their numbers are one line where there are several of them in the range, as in Statistics.

@@ -47,6 +47,7 @@ class IdleTime {
   IdleTime(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop = {});
 
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
+  [[nodiscard]] Nanoseconds threshold() const noexcept { return threshold_; }  // ns; shorter gaps are in no answer
 
   // The gap at this time; nothing if something runs or the gap is shorter than the threshold. O(log n).
   [[nodiscard]] std::optional<Gap> at(GpuId gpu, Nanoseconds time) const;
@@ -101,6 +102,7 @@ class IdleTime {
   [[nodiscard]] std::optional<EventRef> operation_behind(const Gap& gap) const;
 
   std::shared_ptr<const Trace> trace_;
+  Nanoseconds threshold_ = 0;
   std::shared_ptr<const std::map<GpuId, GpuLanes>> gpus_;
 };
 
