@@ -86,6 +86,8 @@ void EventsPanel::layOut() {
   loop_->setPopupMode(QToolButton::MenuButtonPopup);
   loop_->setText(tr("Loop: #%1").arg(kWidestLoopNumber));
   loop_->setMinimumWidth(loop_->sizeHint().width());  // so that no number moves what is beside it
+  loop_->setText(tr("Loop"));
+  loop_->setEnabled(false);
   pages_->addWidget(table_);
   pages_->addWidget(nothing_);
   nothing_->setAlignment(Qt::AlignCenter);
