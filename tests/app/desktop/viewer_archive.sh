@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # viewer_archive.sh CMAKE BUILD PACKAGING TRACE: makes the viewer's archive of a build, unpacks it elsewhere, and runs its contents. Archives made twice must be
-# equal. Exit code 77 (skipped) if the tools for it are missing, or if Qt is not the system's.
+# equal, and those of two versions lie side by side. Exit code 77 (skipped) if the tools for it are missing, or if Qt is not the system's.
 set -euo pipefail
 cmake=$1 build=$2 packaging=$3 trace=$4
 for tool in patchelf xz dpkg; do command -v $tool >/dev/null || { echo "there is no $tool"; exit 77; }; done
@@ -22,6 +22,7 @@ for copy in first second; do
 done
 archive=lanescope-0.1.0-linux-x86_64.tar.xz
 for file in $archive ${archive%.tar.xz}.cdx.json; do cmp "$folder/first/$file" "$folder/second/$file" || fail "made twice, $file is not the same"; done
+"$packaging/viewer_archive.sh" 0.2.0 "$folder/viewer" "$folder/recorder" "$folder/first"
 rm -rf "$folder/viewer" "$folder/second"
 
 mkdir "$folder/a place"
@@ -50,3 +51,12 @@ sed -n 's/.*calling init: //p' "$folder"/loaded.* | sort -u >"$folder/files"
 grep -q "a place/.*/libqoffscreen.so" "$folder/files" || fail "Qt's plug-ins are not those beside the program: $(cat "$folder/files")"
 foreign=$(grep -v "a place/" "$folder/files" | grep -vE '/(ld-linux[^/]*|lib(c|m|dl|pthread|rt|resolv|nss_[a-z]+))\.so[.0-9]*$' || true)
 [ -z "$foreign" ] || fail "taken from the system: $foreign"
+
+# Another version beside it uses its own files only, also after the first one is removed.
+tar xJf "$folder/first/lanescope-0.2.0-linux-x86_64.tar.xz" -C "$folder/a place"
+[ "$(ls "$folder/a place" | wc -l)" = 2 ] || fail "two versions do not lie in folders of their own: $(ls "$folder/a place")"
+run "$root/lanescope-ui" "$trace" --screenshot "$folder/first.png" --size 400x300 || fail "the first version does not draw beside the second"
+rm -rf "$root"
+LD_DEBUG=files LD_DEBUG_OUTPUT=$folder/beside run "$folder/a place/lanescope-0.2.0-linux-x86_64/lanescope-ui" "$trace" --screenshot "$folder/second.png" --size 400x300
+head -c 4 "$folder/second.png" | grep -q PNG || fail "the second version draws nothing once the first is gone"
+! cat "$folder"/beside.* | grep "calling init" | grep -F "lanescope-0.1.0" || fail "the second version uses files of the first"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# viewer_package.sh CMAKE BUILD PACKAGING: makes the viewer's Debian package of a build, and checks its contents. Packages made twice must be equal. Exit
-# code 77 (skipped) if the tools for it are missing, or if Qt is not the system's.
+# viewer_package.sh CMAKE BUILD PACKAGING TRACE: makes the viewer's Debian package of a build, and checks its contents. Packages made twice must be equal.
+# Exit code 77 (skipped) if the tools for it are missing, or if Qt is not the system's.
 set -euo pipefail
-cmake=$1 build=$2 packaging=$3
+cmake=$1 build=$2 packaging=$3 trace=$4
 for tool in dpkg-deb dpkg-shlibdeps; do command -v $tool >/dev/null || exit 77; done
 widgets=$(ldd "$build/bin/lanescope-ui" | sed -n 's/.*libQt6Widgets.so.6 => \([^ ]*\).*/\1/p')
 dpkg -S "$(realpath "${widgets:-/}")" >/dev/null 2>&1 || exit 77  # Qt is of no package here
@@ -19,6 +19,8 @@ for copy in first second; do
   mkdir "$folder/$copy"
   "$packaging/debian.sh" --viewer 0.1.0 "$folder/$copy-tree" "$folder/$copy"
 done
+cp -a "$folder/tree" "$folder/other-tree"
+"$packaging/debian.sh" --viewer 0.2.0 "$folder/other-tree" "$folder/first"
 package=$folder/first/lanescope_0.1.0_amd64.deb
 cmp "$package" "$folder/second/lanescope_0.1.0_amd64.deb" || fail "made twice, the package is not the same"
 
@@ -50,3 +52,9 @@ if command -v desktop-file-validate >/dev/null; then
   desktop-file-validate "$folder/unpacked/usr/share/applications/"*.desktop || fail "the desktop file has faults"
 fi
 QT_QPA_PLATFORM=offscreen HOME=$folder "$folder/unpacked/usr/bin/lanescope-ui" --version | grep -q '0\.1\.0' || fail "the viewer does not start"
+# dpkg installs one version. Another one is unpacked into a folder, where it runs as well, without root.
+mkdir "$folder/a place"
+dpkg-deb -x "$folder/first/lanescope_0.2.0_amd64.deb" "$folder/a place"
+for root in "$folder/unpacked" "$folder/a place"; do
+  QT_QPA_PLATFORM=offscreen HOME=$folder "$root/usr/bin/lanescope-ui" "$trace" --screenshot "$folder/x.png" -f --size 400x300 || fail "the viewer in $root does not draw"
+done
