@@ -9,6 +9,7 @@
 #include "model/analysis/rule.h"
 #include "model/stats/selection.h"
 #include "options/filter_options.h"
+#include "options/foreign_options.h"
 #include "output/findings_text.h"
 #include "output/losses.h"
 #include "output/path_output.h"
@@ -47,9 +48,10 @@ Result<RuleAsked> parse_rule_asked(const std::string& text) {
   return parsed.error();
 }
 
-Result<std::vector<RuleAsked>> parse_rules(const std::vector<std::string>& texts) {
+Result<std::vector<RuleAsked>> parse_rules(std::vector<std::string> texts) {
   std::vector<RuleAsked> requests;
-  for (const std::string& text : texts) {
+  for (std::string& text : texts) {
+    take_name_of_today(text);
     if (text != "all") {
       Result<RuleAsked> request = parse_rule_asked(text);
       if (!request) return request.error();

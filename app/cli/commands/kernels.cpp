@@ -407,6 +407,7 @@ int run_kernels(Arguments arguments) {
   if (const Result<void> sound = check(options); !sound) return fail(sound.error());
   if (const std::string typed = runs ? "" : program_without_mark(options); !typed.empty())
     return fail(usage_error("A program stands behind --, with the options before it: lanescope kernels ... -- " + typed));
+  if (const Result<void> said = say_unrecorded(options.of_ncu); !said) return fail(said.error());
   if (!options.further.empty() && (options.runs_again || options.page == "source" || !is_our_format(options.file)))
     return fail(usage_error("Several recordings are for --page details and raw, of .trace files: name one file."));
   if (runs ? program.empty() || !options.file.empty() || options.runs_again : options.file.empty())

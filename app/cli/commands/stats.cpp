@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "model/stats/report.h"
 #include "options/filter_options.h"
+#include "options/foreign_options.h"
 #include "output/losses.h"
 #include "output/table_output.h"
 
@@ -52,15 +53,6 @@ const char* advice_instead_of(const std::string& name) {
   return found != kForeignReports.end() ? found->advice : nullptr;
 }
 
-// Old names of nsys that are spelled more like another report than like their own.
-std::string renamed(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 4> kNames{
-      {{"kernsum", "cuda_gpu_kern_sum"}, {"nvtxppsum", "nvtx_pushpop_sum"}, {"nvtxpptrace", "nvtx_pushpop_trace"}, {"nvtxsssum", "nvtx_startend_sum"}}};
-  for (const auto& [old, now] : kNames)
-    if (name == old) return now;
-  return {};
-}
-
 struct ReportAsked {
   std::string text;  // as asked: "cuda_gpu_kern_sum:base"
   stats::ReportRequest report;
@@ -69,14 +61,14 @@ struct ReportAsked {
 Result<std::vector<ReportAsked>> parse_reports(std::vector<std::string> names, const stats::ReportOptions& options) {
   if (names.empty()) names.assign(stats::default_reports().begin(), stats::default_reports().end());
   std::vector<ReportAsked> requests;
-  for (const std::string& name : names) {
+  for (std::string& name : names) {
     if (advice_instead_of(name) != nullptr) continue;
+    take_name_of_today(name);
     auto parsed = stats::parse_report(name, options);
     if (!parsed) {
       std::vector<std::string> known;
       for (const stats::Report& report : stats::reports()) known.emplace_back(report.name);
-      const std::string old = renamed(name.substr(0, name.find(':')));
-      const std::string suggestion = old.empty() ? nearest(name.substr(0, name.find(':')), known) : old;
+      const std::string suggestion = nearest(name.substr(0, name.find(':')), known);
       if (!stats::find_report(name.substr(0, name.find(':'))) && !suggestion.empty())
         return Error{"There is no report " + name + ". Did you mean " + suggestion + "?", ErrorKind::kUsage};
       return parsed.error();

@@ -235,9 +235,7 @@ Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words
     if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos)
       return Error{"--cudabacktrace=" + word + ": \"" + digits + "\" is no number of nanoseconds.", ErrorKind::kUsage};
     const std::chrono::nanoseconds time(std::stoll(digits));
-    if (threshold && *threshold != time)
-      return Error{"--cudabacktrace has one threshold for all sorts of calls: give it once, for example kernel,memory:5000.", ErrorKind::kUsage};
-    threshold = time;
+    threshold = threshold ? std::min(*threshold, time) : time;  // of several, unrecorded_options.h says which ones are left out
   }
   if (threshold) result.threshold = *threshold;
   return result;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iostream>
+#include <utility>
 
 namespace lanescope::cli {
 namespace {
@@ -73,6 +75,39 @@ constexpr std::array kForeignCommands{
     Advice{"run", "Did you mean lanescope profile?"},
 };
 
+// Names of reports until nsys 2022.4, and of rules until 2022.1.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kOldNames{{
+    {"apigpusum", "cuda_api_gpu_sum"},
+    {"cudaapisum", "cuda_api_sum"},
+    {"cudaapitrace", "cuda_api_trace"},
+    {"gpukernsum", "cuda_gpu_kern_sum"},
+    {"gpumemsizesum", "cuda_gpu_mem_size_sum"},
+    {"gpumemtimesum", "cuda_gpu_mem_time_sum"},
+    {"gpusum", "cuda_gpu_sum"},
+    {"gputrace", "cuda_gpu_trace"},
+    {"kernexecsum", "cuda_kern_exec_sum"},
+    {"kernexectrace", "cuda_kern_exec_trace"},
+    {"kernsum", "cuda_gpu_kern_sum"},
+    {"nvtxgpuproj", "nvtx_gpu_proj_trace"},
+    {"nvtxkernsum", "nvtx_kern_sum"},
+    {"nvtxppsum", "nvtx_pushpop_sum"},
+    {"nvtxpptrace", "nvtx_pushpop_trace"},
+    {"nvtxsssum", "nvtx_startend_sum"},
+    {"nvtxsum", "nvtx_sum"},
+    {"osrtsum", "osrt_sum"},
+    {"pushpopsum", "nvtx_pushpop_sum"},
+    {"pushpoptrace", "nvtx_pushpop_trace"},
+    {"umcpupagefaults", "um_cpu_page_faults_sum"},
+    {"umsum", "um_sum"},
+    {"umtotalsum", "um_total_sum"},
+    {"cuda-async-memcpy", "cuda_memcpy_async"},
+    {"cuda-sync-api", "cuda_api_sync"},
+    {"cuda-sync-memcpy", "cuda_memcpy_sync"},
+    {"cuda-sync-memset", "cuda_memset_sync"},
+    {"gpu-low-utilization", "gpu_time_util"},
+    {"gpu-starvation", "gpu_gaps"},
+}};
+
 const Advice* find_option(std::string_view name) {
   const auto* const found = std::find_if(kForeignOptions.begin(), kForeignOptions.end(), [name](const Advice& advice) { return advice.name == name; });
   return found == kForeignOptions.end() ? nullptr : found;
@@ -93,6 +128,14 @@ bool foreign_option_is_granted(std::string_view name, std::string_view value) {
 }
 
 std::optional<std::string> foreign_command_advice(std::string_view name) { return find(kForeignCommands, name); }
+void take_name_of_today(std::string& asked) {
+  const std::string old = asked.substr(0, asked.find(':'));
+  const auto* const found = std::find_if(kOldNames.begin(), kOldNames.end(), [&old](const auto& names) { return names.first == old; });
+  if (found == kOldNames.end()) return;
+  std::cerr << "lanescope: " << old << " is called " << found->second << " today.\n";
+  asked.replace(0, old.size(), found->second);
+}
+
 std::optional<std::string> foreign_type_advice(std::string_view word) { return find(kTypes, word); }
 
 }  // namespace lanescope::cli

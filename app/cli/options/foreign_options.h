@@ -18,7 +18,11 @@ namespace lanescope::cli {
 // What to tell a user who typed this command; nothing for an unknown one.
 [[nodiscard]] std::optional<std::string> foreign_command_advice(std::string_view name);
 
-// As above, for a word in --type of lanescope export.
+// Replaces a name that older versions of nsys give to a report or rule ("gpukernsum:base", "gpu-starvation") by today's, and says so on standard error.
+// Other names stay.
+void take_name_of_today(std::string& asked);
+
+// What to tell a user who typed this word in --type of lanescope export; nothing for an unknown one.
 [[nodiscard]] std::optional<std::string> foreign_type_advice(std::string_view word);
 
 }  // namespace lanescope::cli

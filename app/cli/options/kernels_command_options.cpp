@@ -11,6 +11,7 @@
 #include "collector/channel/kernel_counters.h"
 #include "model/kernels/counters/sections.h"
 #include "model/kernels/instructions/instruction_counts.h"
+#include "options/ncu_options.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -83,7 +84,8 @@ void describe(CLI::App& app, KernelOptions& options) {
   // Options of ncu: those that are done anyway, those that are another spelling, and those that are answered with what to use.
   for (const char* const always : {"--target-processes", "--graph-profiling"}) app.add_option(always)->group("");
   app.add_flag("--nvtx")->group("");
-  app.add_option("--import", options.file)->group("");
+  app.add_option("-i,--import", options.file)->group("");
+  describe_ncu_options(app, options.of_ncu);
   app.add_option("--kernel-id", options.kernel_id)->group("");
   app.add_flag("--app-range", options.counts_app_ranges)->group("");
   app.add_flag("--call-stack", options.asks_call_stacks)->group("");
@@ -135,6 +137,8 @@ Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, bool 
         "--call-stack: the calls that lead to each launch are recorded by lanescope profile --cudabacktrace=kernel PROGRAM, whose kernels lanescope kernels "
         "--rerun FILE measures.");
   if (options.counts_app_ranges) options.replay = "app-range";
+  if (options.from_start == "on") options.from_start = "yes";
+  if (options.from_start == "off") options.from_start = "no";
   if (!options.kernel_id.empty()) {
     for (const char* name : {"--kernel-name", "--launch-skip", "--launch-count"})
       if (app.get_option(name)->count() > 0)
@@ -150,8 +154,13 @@ Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, bool 
 
 std::string program_without_mark(const KernelOptions& options) {
   std::error_code ignored;
-  const bool is_program = !std::filesystem::exists(options.file, ignored) || access(options.file.c_str(), X_OK) == 0;
-  if (options.further.empty() || !is_program || options.file.extension() == ".trace" || options.file.extension() == ".csv") return {};
+  const std::filesystem::path extension = options.file.extension();
+  if (options.file.empty() || extension == ".trace" || extension == ".csv" || extension == ".ncu-rep" || options.runs_again) return {};
+  // A word alone that is no file may be the misspelt name of one to show.
+  const bool is_there = std::filesystem::exists(options.file, ignored);
+  const bool is_program =
+      is_there ? std::filesystem::is_regular_file(options.file, ignored) && access(options.file.c_str(), X_OK) == 0 : !options.further.empty();
+  if (!is_program) return {};
   std::vector<std::string> words{options.file.string()};
   for (const std::filesystem::path& word : options.further) words.push_back(word.string());
   return command_text(words);

@@ -9,6 +9,7 @@
 #include "collector/session/kernel_counters.h"
 #include "model/file/result.h"
 #include "options/kernel_choice.h"
+#include "options/unrecorded_options.h"
 
 namespace lanescope::cli {
 
@@ -42,6 +43,7 @@ struct KernelOptions {
   std::string summary = "none";
   std::string log;
   bool asks_call_stacks = false, counts_app_ranges = false;
+  UnrecordedOptions of_ncu;  // what is left out
 };
 
 // Adds the options to the command, which sets them.
@@ -58,7 +60,7 @@ Result<void> check(const KernelOptions& options);
 // Checks options for a file: nothing is measured, unless its program is to run again.
 Result<void> check_for_file(const CLI::App& app, const KernelOptions& options);
 
-// For a command line such as `ncu OPTIONS PROGRAM ARGUMENTS`: the program's words. Empty if the first of these is a file to show.
+// For a command line such as `ncu OPTIONS PROGRAM ARGUMENTS`: the program's words, in a form to be typed. Empty if the first of these is a file to show.
 std::string program_without_mark(const KernelOptions& options);
 // True if the program runs again for each pass, which ncu calls app-range. It is the only way to count a range here.
 bool counts_ranges(const KernelOptions& options);

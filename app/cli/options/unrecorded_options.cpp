@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -259,11 +260,29 @@ void find_parts(const CLI::App& app, UnrecordedOptions& options) {
   }
 }
 
+// nsys has a threshold for each sort of calls; here all have the least one.
+void find_thresholds(const CLI::App& app, UnrecordedOptions& options) {
+  const CLI::Option* const backtraces = app.get_option_no_throw("--cudabacktrace");
+  if (backtraces == nullptr) return;
+  std::vector<std::string> words;
+  for (const std::string& each : backtraces->results())
+    if (each.find(':') != std::string::npos) words.push_back(each);
+  const auto nanoseconds = [](const std::string& word) { return std::strtoull(word.c_str() + word.find(':') + 1, nullptr, 10); };
+  const auto least = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) { return nanoseconds(a) < nanoseconds(b); });
+  for (const std::string& word : words)
+    if (nanoseconds(word) != nanoseconds(*least))
+      options.items.push_back(
+          {"--cudabacktrace=" + word, "All sorts of calls have one threshold, here the least that was given: " + std::to_string(nanoseconds(*least)) + " ns."});
+}
+
 }  // namespace
 
 void describe_unrecorded(CLI::App& app, UnrecordedOptions& options) {
   for (const Option& option : kUnrecorded) add_option(app, option, options);
-  app.parse_complete_callback([&app, &options] { find_parts(app, options); });
+  app.parse_complete_callback([&app, &options] {
+    find_parts(app, options);
+    find_thresholds(app, options);
+  });
   std::string_view named;  // values of one option are adjacent
   for (const Value& value : kValues)
     if (std::exchange(named, value.option) != value.option) add_values(app, value.option, options);

@@ -506,6 +506,15 @@ TEST_CASE("options for something that is not traced are left out, which one line
   }
 }
 
+TEST_CASE("of several thresholds of --cudabacktrace the least holds, and the others are left out") {
+  CHECK(ask({"--cudabacktrace=kernel:5000,sync:5000,memory"}).left_out.empty());
+  const Asked asked = ask({"--cudabacktrace=kernel:1000000,sync:0"});
+  REQUIRE(asked.request);
+  REQUIRE(asked.left_out.size() == 1);
+  CHECK(asked.left_out.front().argument == "--cudabacktrace=kernel:1000000");
+  CHECK_THAT(asked.left_out.front().advice, contains_text("0 ns"));
+}
+
 TEST_CASE("--strict refuses what would be left out, before anything runs") {
   std::ostringstream messages;
   std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());

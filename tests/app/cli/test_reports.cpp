@@ -66,6 +66,40 @@ TEST_CASE("reports of nsys that there are not here are skipped with advice, and 
   CHECK(std::count(all.begin(), all.end(), '\n') == 8);
 }
 
+TEST_CASE("reports and rules are found by the names that older versions of nsys have, which one line says") {
+  const test::TemporaryFolder folder;
+  const std::string file = trace("torch_training_workers0");
+  const auto told = [&](const char* command, const char* names, const char* output) {
+    std::ostringstream messages;
+    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
+    CHECK(cli::run({command, "-q", "-f", "csv", "-o", (folder.path() / output).string(), "-r", names, file}) == cli::kSuccess);
+    std::cerr.rdbuf(errors);
+    return messages.str();
+  };
+  const auto content = [&](const char* name) {
+    std::ifstream stream(folder.path() / name);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  CHECK(told("stats", "gpukernsum:base,cudaapisum", "old") ==
+        "lanescope: gpukernsum is called cuda_gpu_kern_sum today.\nlanescope: cudaapisum is called cuda_api_sum today.\n");
+  CHECK(told("stats", "cuda_gpu_kern_sum:base,cuda_api_sum", "new").empty());
+  CHECK(content("old_cuda_gpu_kern_sum_base.csv") == content("new_cuda_gpu_kern_sum_base.csv"));
+  CHECK(content("old_cuda_api_sum.csv") == content("new_cuda_api_sum.csv"));
+  CHECK_FALSE(content("new_cuda_api_sum.csv").empty());
+  // The rules' old names have dashes.
+  CHECK(told("analyze", "gpu-starvation:rows=3", "old") == "lanescope: gpu-starvation is called gpu_gaps today.\n");
+  CHECK(told("analyze", "gpu_gaps:rows=3", "new").empty());
+  std::size_t same = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    if (const std::string name = entry.path().filename().string(); name.starts_with("old_")) {
+      CAPTURE(name);
+      CHECK_FALSE(content(name.c_str()).empty());
+      CHECK(content(name.c_str()) == content(("new_" + name.substr(4)).c_str()));
+      ++same;
+    }
+  CHECK(same == 3);
+}
+
 TEST_CASE("diff fails a build only for what became slower, beyond noise") {
   const test::TemporaryFolder folder;
   const std::string output = (folder.path() / "out").string();
