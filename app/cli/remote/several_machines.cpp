@@ -271,9 +271,9 @@ int record_on_each(const RemoteOptions& remote, const std::string& command, cons
   if (!outputs) return fail(outputs.error());
   // File systems round times, some to two seconds.
   const std::filesystem::file_time_type begin = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(2);
-  std::vector<std::string> names;
-  for (const std::string& target : remote.targets) names.push_back(remote::name_of_machine(target));
-  Machines machines(program, names, signals_for_all());
+  const Result<std::vector<std::string>> names = remote::names_of_machines(remote.targets);
+  if (!names) return fail(names.error());
+  Machines machines(program, *names, signals_for_all());
   std::optional<Error> failure;
   for (std::size_t i = 0; i < outputs->size() && !failure; ++i) {
     Arguments arguments{"lanescope", command};

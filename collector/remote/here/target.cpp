@@ -113,6 +113,8 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
+namespace {
+
 std::string name_of_machine(std::string_view target) {
   constexpr std::size_t kLongest = 60;
   std::string name(target.substr(target.find(':') + 1));
@@ -126,6 +128,20 @@ std::string name_of_machine(std::string_view target) {
   return name.substr(begin);
 }
 
+}  // namespace
+
+Result<std::vector<std::string>> names_of_machines(const std::vector<std::string>& targets) {
+  std::vector<std::string> names;
+  for (auto target = targets.begin(); target != targets.end(); ++target) {
+    if (std::find(targets.begin(), target, *target) != target) return Error{*target + " is named twice. Name each machine once.", ErrorKind::kUsage};
+    const std::string name = name_of_machine(*target);
+    std::string unlike = name;
+    for (int number = 2; std::find(names.begin(), names.end(), unlike) != names.end(); ++number) unlike = name + '-' + std::to_string(number);
+    names.push_back(std::move(unlike));
+  }
+  return names;
+}
+
 void forbid_questions(Target& target) {
   if (target.text.starts_with("ssh:")) target.prefix.insert(target.prefix.begin() + 1, {"-o", "BatchMode=yes"});
 }
@@ -134,18 +150,9 @@ Result<std::vector<std::string>> outputs_of_machines(std::string_view output, co
   constexpr std::string_view kExtension = ".trace";
   const std::string pattern(output.empty() ? "report%n" : output);
   const std::size_t end = pattern.ends_with(kExtension) ? pattern.size() - kExtension.size() : pattern.size();
-  std::vector<std::string> outputs;
-  for (const std::string& target : targets) {
-    const std::string name = pattern.substr(0, end) + '-' + name_of_machine(target) + pattern.substr(end);
-    const auto same = std::find(outputs.begin(), outputs.end(), name);
-    if (same != outputs.end()) {
-      const std::string& other = targets[static_cast<std::size_t>(same - outputs.begin())];
-      return Error{(other == target ? target + " is named twice." : other + " and " + target + " would both be recorded into " + name + ".") +
-                       " Name each machine once.",
-                   ErrorKind::kUsage};
-    }
-    outputs.push_back(name);
-  }
+  Result<std::vector<std::string>> outputs = names_of_machines(targets);
+  if (!outputs) return outputs;
+  for (std::string& name : *outputs) name = pattern.substr(0, end) + '-' + name + pattern.substr(end);
   return outputs;
 }
 

@@ -112,8 +112,10 @@ check "both: the program's code is lost, $code" '[ $code = 3 ]'
 "$lanescope" profile $both --on docker:nobody $quiet -o alone -- "$program" > output 2> messages
 code=$?
 check "both: a machine that is not there takes the others along, $code" '[ $code = 1 ] && whole alone-train && whole alone-123_node4 && grep -q "there is no nobody" messages'
-"$lanescope" profile --on docker:train --on podman:train $quiet -o alike -- "$program" > output 2> messages
-check "both: two machines write one file" '[ $? = 2 ] && grep -q "docker:train and podman:train would both be recorded into alike-train" messages'
+"$lanescope" profile --on docker:train --on podman:train --remote-lanescope "$lanescope" $quiet -o alike -- "$program" > output 2> messages
+check "both: machines of one name are not told apart" '[ $? = 0 ] && whole alike-train && whole alike-train-2 && grep -q "^train-2 | " output'
+"$lanescope" profile --on docker:train --on docker:train $quiet -o twice -- "$program" > output 2> messages
+check "both: one machine is recorded twice at once" '[ $? = 2 ] && grep -q "docker:train is named twice" messages'
 "$lanescope" profile $both $quiet -o "ended%%" -- "$program" > /dev/null 2>&1
 check "both: a percent sign in a name is one" 'whole ended%-train && whole ended%-123_node4'
 "$lanescope" profile $both -t none -s none --cpuctxsw none -o stopped -- sleep 1000 > output 2> messages & recorder=$!

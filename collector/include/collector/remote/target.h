@@ -33,14 +33,14 @@ Result<Target> parse_target(std::string_view text);
 // The command that runs these words there.
 [[nodiscard]] std::vector<std::string> command_on(const Target& target, std::vector<std::string> words);
 
-// The target without its kind, of letters that a file's name may have everywhere: "gpu7" of ssh:gpu7.
-[[nodiscard]] std::string name_of_machine(std::string_view target);
+// A name for each target, of letters that a file's name may have everywhere: the target without its kind, "gpu7" of ssh:gpu7. Of names that would be alike,
+// the second one is "gpu7-2", and so on. Fails, of kind kUsage, if a target is named twice.
+Result<std::vector<std::string>> names_of_machines(const std::vector<std::string>& targets);
 
 // Lets ssh fail where it would ask at the terminal for a password, or whether a host's key is right.
 void forbid_questions(Target& target);
 
-// The output files of several machines: the requested name, as for lanescope profile, followed by name_of_machine(). Fails, of kind kUsage, if
-// two would be the same.
+// The output files of several machines: the requested name, as for lanescope profile, followed by that of names_of_machines(), which says when this fails.
 Result<std::vector<std::string>> outputs_of_machines(std::string_view output, const std::vector<std::string>& targets);
 
 // A word quoted so that a shell takes it literally, whatever it contains. A leading ~/ is left for the shell to expand.
