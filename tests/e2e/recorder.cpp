@@ -172,6 +172,30 @@ Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::st
   }
 }
 
+Ran run_alone(const std::vector<std::string>& command) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(125);
+  }
+  close(ends[1]);
+  std::string output;
+  char buffer[4096];
+  for (ssize_t size = 0; (size = read(ends[0], buffer, sizeof(buffer))) > 0;) output.append(buffer, static_cast<std::size_t>(size));
+  close(ends[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), output, {}};
+}
+
 std::string threads_program() { return program("lanescope_program_nvtx_threads").string(); }
 
 std::shared_ptr<const Trace> load(const std::filesystem::path& path) {

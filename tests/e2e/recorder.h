@@ -56,6 +56,8 @@ struct Ran {
   std::string messages;
 };
 Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::vector<Environment>& environment = {});
+// Runs the command, given by its path, without a recorder. Only its output is read.
+Ran run_alone(const std::vector<std::string>& command);
 
 // The program whose ranges tests/programs/nvtx/nvtx_threads_facts.h states.
 std::string threads_program();

@@ -1,0 +1,192 @@
+// Too little memory, disk, addresses or descriptors: the program behaves as without a recorder, and what is not recorded is said.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "memory_limit.h"
+#include "recorder.h"
+#include "small_disk.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+std::string endings() { return program("lanescope_program_endings").string(); }
+std::string lives() { return program("lanescope_program_lives").string(); }
+
+bool says(const Ran& ran, std::string_view text) { return ran.messages.find(text) != std::string::npos; }
+
+// Runs lanescope in this folder, which also holds its sessions, under a limit set by a shell's `ulimit`.
+Ran run_under(const std::string& limit, const std::filesystem::path& folder, const std::vector<std::string>& arguments) {
+  const std::string script =
+      "cd " + folder.string() + "; exec 2>messages; export XDG_RUNTIME_DIR=" + folder.string() + "; ulimit -c 0; " + limit + "; exec \"$0\" \"$@\"";
+  std::vector<std::string> command{"/bin/sh", "-c", script, program("lanescope").string()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Ran ran = run_alone(command);
+  std::ostringstream messages;
+  messages << std::ifstream(folder / "messages").rdbuf();
+  ran.messages = messages.str();
+  return ran;
+}
+
+}  // namespace
+
+TEST_CASE("a program without a descriptor left at its first event is named, and nothing of that is left behind") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "opens-nothing"});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages, contains_text("1 process could not be followed") && contains_text("lanescope_progr: this process could not be followed") &&
+                               contains_text("has no file descriptor left by which it could report") && !contains_text("nothing dropped"));
+  CHECK(run_lanescope(folder.path(), {"info", "x.trace"}).output.find("complete: nothing dropped") == std::string::npos);
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) CHECK_FALSE(entry.path().filename().string().starts_with("lanescope-"));
+}
+
+TEST_CASE("a program without a descriptor left at its first range is recorded where the agent has set NVTX up before, and its children are named") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "opens-nothing"});
+  CHECK(ran.code == 7);
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 100);
+  CHECK_THAT(ran.messages, contains_text("5 processes could not be followed") && !contains_text("nothing dropped"));
+}
+
+TEST_CASE("a program without a descriptor left at its first range, by which the agent would come, is named") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "opens-nothing", "400"});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages,
+             contains_text("lanescope_progr: this process could not be followed in all that it did: it was seen without a file descriptor left") &&
+                 !contains_text("nothing dropped"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text("of its NVTX and CUDA calls nothing is recorded"));
+}
+
+TEST_CASE("a program for which there is no memory left is ended by the kernel, and what it did is kept") {
+  const TemporaryFolder folder;
+  const MemoryLimit limit(64);
+  if (limit.entry().empty()) {
+    WARN("Only root can limit the memory of a group of processes: not tested.");
+    return;
+  }
+  // This puts the program and its memory under the limit, but not our processes.
+  const std::string script = "echo $$ > " + limit.entry() + "; exec " + endings() + " hog";
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", "sh", "-c", script});
+  const Ran alone = run_alone({"/bin/sh", "-c", script});
+  CHECK(alone.code == 128 + SIGKILL);
+  CHECK(ran.code == alone.code);
+  CHECK(ran.output == alone.output);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
+  CHECK(trace->processes().back().signal == SIGKILL);
+  CHECK(trace->processes().back().completeness.dropped == 0);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need more addresses than that
+TEST_CASE("a recorder that has no memory for names of code goes on, and says so") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "x").string();
+  const Ran ran = run_alone(
+      {"/bin/sh", "-c", "ulimit -c 0; ulimit -v 100000; exec " + program("lanescope").string() + " profile -t nvtx -o " + file + " " + endings() + " exit"});
+  CHECK(ran.code == 7);
+  CHECK(load(file + ".trace")->provenance().finished);
+}
+
+TEST_CASE("a recorder that has little memory ends with the program's code behind a whole recording") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "x").string();
+  int whole = 0;
+  for (int kibibytes = 12'000; kibibytes <= 40'000; kibibytes += 4'000) {
+    const Ran ran =
+        run_under("ulimit -d " + std::to_string(kibibytes), folder.path(), {"profile", "-t", "nvtx", "-s", "none", "-f", "-o", "x", endings(), "exit"});
+    CAPTURE(kibibytes, ran.messages);
+    CHECK(ran.code == 7);
+    if (!says(ran, "nothing dropped")) continue;
+    ++whole;
+    CHECK(count_events(*load(file + ".trace"), TrackKind::kNvtxRanges, "step") == 100);
+    CHECK(!says(ran, "There is not enough memory for this"));
+  }
+  CHECK(whole > 0);
+}
+#endif
+
+TEST_CASE("which limit keeps a program from being recorded is said, each by its name, and nothing is left of the session") {
+  const auto [limit, sentence] = GENERATE(table<std::string, std::string>({
+      {"ulimit -n 10", "this process may have 10 files open, which is too few. Allow more (ulimit -n) and record again."},
+      {"ulimit -n 14", "this process may have 14 files open, which is too few. Allow more (ulimit -n) and record again."},
+      {"ulimit -d 6000", "this process may have 6000 KiB of data, which is too little. Allow more (ulimit -d) and record again."},
+  }));
+  const TemporaryFolder folder;
+  const Ran ran = run_under(limit, folder.path(), {"profile", "-t", "nvtx", "-s", "none", "-o", "x", endings(), "exit"});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages, contains_text("The program can't be recorded: " + sentence + " The program runs without being recorded."));
+  CHECK(std::filesystem::is_empty(folder.path() / "lanescope"));
+}
+
+TEST_CASE("threads that are not observed for want of descriptors are not laid to the kernel") {
+  const TemporaryFolder folder;
+  const Ran ran = run_under("ulimit -n 30", folder.path(), {"profile", "-t", "nvtx", "-o", "x", endings(), "exit"});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages, !contains_text("this kernel has no performance events"));
+}
+
+TEST_CASE("a program that may not take the addresses in which it would report runs as without us, and this is said") {
+  const TemporaryFolder folder;
+  const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
+  const std::vector<std::string> command{"/bin/sh", "-c", "ulimit -v 250000; exec " + endings() + " exit"};
+  const Ran alone = run_alone(command);
+  CHECK(alone.code == 7);
+  std::vector<std::string> arguments{"profile", "-t", traced, "-o", "x"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const Ran ran = run_lanescope(folder.path(), arguments);
+  CHECK(ran.code == alone.code);
+  CHECK(ran.output == alone.output);
+  constexpr const char* kTold = "lanescope_program_endings: this process could not be followed, so nothing is recorded of what it did: it can't map";
+  CHECK_THAT(ran.messages, contains_text(kTold) && contains_text("(ulimit -v, or ulimit -l where it locks its memory)"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+  CHECK_THAT(ran.messages, !contains_text("nothing dropped"));
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 0);
+}
+
+TEST_CASE("a full disk ends the recording, not the program, and the file opens") {
+  const TemporaryFolder folder;
+  const std::filesystem::path disk = folder.path() / "disk";
+  const SmallDisk small(disk, 64);
+  if (!small.is_there()) return;
+  // Random numbers hardly compress: the output fills the disk.
+  const std::vector<std::string> command{"/bin/sh", "-c", "awk 'BEGIN { for (x = 1; i < 200000; ++i) print x = x * 16807 % 2147483647 }'; echo whole; exit 6"};
+  std::vector<std::string> arguments{"profile", "-o", (disk / "x").string()};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const Ran alone = run_alone(command);
+  const Ran ran = run_lanescope(folder.path(), arguments);
+  CHECK(ran.code == 6);
+  CHECK(ran.code == alone.code);
+  CHECK((ran.output == alone.output));  // 3 MB: too long to be printed
+  CHECK(ran.output.ends_with("whole\n"));
+  CHECK(ran.messages.find("x.trace") != std::string::npos);
+  CHECK(ran.messages.find("nothing dropped") == std::string::npos);
+  const auto trace = load(disk / "x.trace");
+  CHECK(trace->processes().size() == 2);  // the shell and awk
+  CHECK(trace->provenance().finished);
+  CHECK(trace->provenance().end == RecordingEnd::kDiskFull);
+}
+
+TEST_CASE("a file on a full disk says that ranges are missing") {
+  const TemporaryFolder folder;
+  const std::filesystem::path disk = folder.path() / "disk";
+  const SmallDisk small(disk, 512);
+  if (!small.is_there()) return;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-o", (disk / "x").string(), program("lanescope_program_nvtx_threads").string(), "100000"});
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.messages, contains_text("more events had no room in the file, and what came behind them was not recorded"));
+  const auto trace = load(disk / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(trace->provenance().unwritten_events > 0);
+  CHECK(trace->event_count() > 0);
+  const std::string info = run_lanescope(folder.path(), {"info", (disk / "x.trace").string()}).output;
+  CHECK_THAT(info, contains_text("Ended         the file could not be written any more"));
+  CHECK_THAT(info, contains_text("had no room in the file"));
+  CHECK_THAT(info, !contains_text("nothing dropped"));
+}
