@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRANSLATIONS = sorted((ROOT / "model/text/translations").glob("*.po"))
-SOURCES = ["app/gui", "timeline", "model/analysis", "model/kernels", "model/stats", "model/text", "model/samples", "model/query/ready_queries.cpp", "app/cli/output/findings_text.cpp", "app/cli/output/path_output.cpp", "app/cli/doctor"]
+SOURCES = ["app/gui", "timeline", "model/analysis", "model/kernels", "model/stats", "model/text", "model/samples", "model/events/event_values.cpp", "model/query/ready_queries.cpp", "app/cli/output/findings_text.cpp", "app/cli/output/path_output.cpp", "app/cli/doctor"]
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 TEXT = rf"((?:{LITERAL}\s*)+)(?!\s*\+)"
 CHOICE = r"(?:[^\";{}]*\?\s*)?"  # before two texts, one of which a condition chooses

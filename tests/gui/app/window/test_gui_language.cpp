@@ -473,6 +473,24 @@ class LanguageTest : public QObject {
     QVERIFY2(states.contains(title), qPrintable(title));
   }
 
+  // In their rows, in the list of events, and among what it can be limited to.
+  void namesStreamsInChinese() {
+    show_in(chinese());
+    const auto back = qScopeGuard([] { show_in(kMarked); });
+    const auto window = window_of(recorded("numba_streams.trace"));  // streams 7 and 13 to 16
+    QVERIFY(window);
+    QStringList titles;
+    for (const timeline::Row& row : window->timelineView().rows().rows())
+      if (row.kind == timeline::RowKind::kStream) titles += window->timelineView().rowTitle(QString::fromStdString(row.key)).section("% ", -1);
+    titles.sort();
+    QCOMPARE(titles, QStringList({"流 13", "流 14", "流 15", "流 16", "流 7"}));
+    QStringList choices;
+    for (const QComboBox* choice : window->events().findChildren<QComboBox*>())
+      for (int i = 0; i < choice->count(); ++i) choices += choice->itemText(i);
+    QVERIFY2(choices.filter(QStringLiteral("流 13")).size() == 1, qPrintable(choices.join(u'\n')));
+    QVERIFY2(choices.filter(QStringLiteral("Stream")).isEmpty(), qPrintable(choices.join(u'\n')));
+  }
+
   // In a window on a small screen, the controls above the events are readable, and so are the names of both compared traces.
   void controlsOfANarrowWindowAreWhole() {
     show_in(chinese());
