@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include <QHBoxLayout>
 #include <QSignalBlocker>
 #include <QTimer>
 
@@ -19,7 +18,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kTypingPauseMs = 150;
-constexpr int kNarrowestInCharacters = 10;  // of a field in a narrow window
+constexpr int kNarrowestInCharacters = 8;  // of a field in a narrow window
 
 struct EventSource {
   std::optional<ThreadId> thread;
@@ -74,7 +73,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
       source_(new QComboBox(this)),
       minimum_(new QLineEdit(this)) {
   auto* whole = new QHBoxLayout(this);
-  whole->setContentsMargins(4, 3, 4, 3);
+  whole->setContentsMargins(4, 3, 8, 3);
   row_->setToolTip(tr("The row whose events are listed. Click to list those of all rows."));
   row_->setAccessibleName(tr("Shown row"));
   row_->setAutoRaise(true);
@@ -95,7 +94,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   kind_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   source_->setAccessibleName(tr("Thread or stream"));
   source_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  source_->setMinimumContentsLength(18);
+  source_->setMinimumContentsLength(15);
   minimum_->setPlaceholderText(tr("At least, e.g. 10 µs"));
   minimum_->setToolTip(tr("The shortest duration that is listed, with its unit: ns, us, ms or s"));
   minimum_->setAccessibleName(tr("Shortest duration"));
@@ -106,14 +105,16 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
     field->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
   text_->setMinimumWidth(fontMetrics().averageCharWidth() * 2 * kNarrowestInCharacters);
   const auto group = [this](std::initializer_list<QWidget*> fields) {
-    auto* widget = new QWidget(this);
-    auto* line = new QHBoxLayout(widget);
+    auto* line = new QHBoxLayout(new QWidget(this));
     line->setContentsMargins(0, 0, 0, 0);
     line->setSpacing(4);
     for (QWidget* field : fields) line->addWidget(field, field == text_ ? 1 : 0);
-    return widget;
+    return line;
   };
-  whole->addWidget(new BreakingLine(group({row_, values_, binding_, text_}), group({run_, kind_, source_, minimum_}), BreakingLine::Stretched::kFirst, this));
+  second_ = group({run_, kind_, source_, minimum_});
+  second_->addStretch();
+  auto* first = group({row_, values_, binding_, text_});
+  whole->addWidget(new BreakingLine(first->parentWidget(), second_->parentWidget(), BreakingLine::Stretched::kFirst, this));
 
   auto* typing = new QTimer(this);
   typing->setSingleShot(true);
@@ -145,6 +146,10 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   connect(&state, &SelectionState::shownRowChanged, this, &EventFilterBar::showRow);
   showTrace();
   showRow();
+}
+
+void EventFilterBar::append(std::initializer_list<QWidget*> controls) {
+  for (QWidget* control : controls) second_->addWidget(control);
 }
 
 void EventFilterBar::focusText() {

@@ -1,7 +1,10 @@
 // The line above the events table: row, part of time, names, kinds, threads, streams, durations and conditions on columns.
 #pragma once
 
+#include <initializer_list>
+
 #include <QComboBox>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QToolButton>
@@ -26,6 +29,8 @@ class EventFilterBar : public QWidget {
  public:
   explicit EventFilterBar(SelectionState& state, QWidget* parent = nullptr);
 
+  // Adds controls that stand at the right end: of the only line, or of the second one where there is no room for one.
+  void append(std::initializer_list<QWidget*> controls);
   void focusText();
 
  signals:
@@ -47,6 +52,7 @@ class EventFilterBar : public QWidget {
   QComboBox* kind_;
   QComboBox* source_;  // a thread or a stream
   QLineEdit* minimum_;
+  QHBoxLayout* second_ = nullptr;  // what is on the second line where there are two
   PacedUpdate paced_;
   std::weak_ptr<const Trace> shown_trace_;  // the trace whose kinds, threads and streams are offered
 };

@@ -38,7 +38,7 @@ constexpr InitialColumn kInitialColumns[] = {
     {EventColumn::kGrid, 15},      {EventColumn::kBlock, 13}, {EventColumn::kMemory, 18},   {EventColumn::kThroughput, 12}, {EventColumn::kCorrelation, 13},
 };
 
-constexpr int kWidestLoopNumber = 999'999;
+constexpr int kWidestNumber = 999'999;
 constexpr int kRunCharacters = 7;  // of its title with the sort indicator
 constexpr int kCellMargin = 4;     // px in front of the text of a cell, approximately
 
@@ -69,14 +69,8 @@ void EventsPanel::layOut() {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  auto* line = new QHBoxLayout;
-  line->setContentsMargins(0, 0, 8, 0);
-  line->addWidget(filter_, 1);
-  line->addWidget(loop_);
-  line->addWidget(fold_);
-  line->addSpacing(6);
-  line->addWidget(count_);
-  column->addLayout(line);
+  filter_->append({loop_, fold_, count_});
+  column->addWidget(filter_);
   column->addWidget(ordering_);
   column->addWidget(pages_, 1);
   ordering_->setContentsMargins(8, 2, 8, 2);
@@ -84,10 +78,11 @@ void EventsPanel::layOut() {
   ordering_->hide();
   loop_->setToolButtonStyle(Qt::ToolButtonTextOnly);
   loop_->setPopupMode(QToolButton::MenuButtonPopup);
-  loop_->setText(tr("Loop: #%1").arg(kWidestLoopNumber));
+  loop_->setText(tr("Loop: #%1").arg(kWidestNumber));
   loop_->setMinimumWidth(loop_->sizeHint().width());  // so that no number moves what is beside it
   loop_->setText(tr("Loop"));
   loop_->setEnabled(false);
+  count_->setMinimumWidth(count_->fontMetrics().horizontalAdvance(shown_text(timeline::format_counted(kWidestNumber, "event"))));  // likewise
   pages_->addWidget(table_);
   pages_->addWidget(nothing_);
   nothing_->setAlignment(Qt::AlignCenter);

@@ -1,5 +1,6 @@
 // Panels are readable with little room: in a window of 1024 x 640 pixels, and if the values of a chart are close together.
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <QCategoryAxis>
@@ -12,6 +13,7 @@
 #include <QScreen>
 #include <QStatusBar>
 #include <QTabBar>
+#include <QToolButton>
 #include <QTreeWidget>
 
 #include "base/room/elided_label.h"
@@ -421,6 +423,36 @@ class RoomTest : public QObject {
   }
 
   // As on a screen that is lower than the previous one, or has twice the scale.
+  // Beside Details there is room for one line of them in wider windows, and for two in narrower ones; nothing stands between two lines.
+  void controlsAboveTheEventsStandOnLines() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, recorded("torch_training_workers0.trace")));
+    for (const int width : {1'280, 1'366, 1'390, 1'600}) {
+      window.resize(width, 800);
+      QVERIFY(wait_for([&] { return window.width() == width; }));
+      QTest::qWait(0);
+      const QWidget& panel = window.events();
+      const int bottom = events_table(window)->mapTo(&panel, QPoint(0, 0)).y();
+      std::map<int, QStringList> lines;  // by the middle of their controls
+      const auto add = [&](const QWidget& control, const QString& name) {
+        const QPoint middle = control.mapTo(&panel, control.rect().center());
+        if (!control.isVisible() || middle.y() > bottom) return;
+        lines[(middle.y() + 2) / 5] += name;
+        QVERIFY2(control.mapTo(&panel, control.rect().bottomRight()).x() <= panel.width(), qPrintable(name));
+      };
+      for (const QComboBox* choice : panel.findChildren<QComboBox*>()) add(*choice, choice->accessibleName());
+      for (const QToolButton* button : panel.findChildren<QToolButton*>())
+        if (!button->text().isEmpty()) add(*button, button->text());
+      for (const QLabel* label : panel.findChildren<QLabel*>())
+        if (label->text().endsWith(" events")) add(*label, label->text());
+      QStringList shown;
+      for (const auto& [middle, names] : lines) shown += QStringLiteral("%1: %2").arg(middle).arg(names.join(QStringLiteral(", ")));
+      QVERIFY2(lines.size() <= (width < 1'600 ? 2U : 1U), qPrintable(QString::number(width) + u'\n' + shown.join(u'\n')));
+      QVERIFY2(lines.rbegin()->second.contains("Families") && lines.rbegin()->second.contains("Kind of event"), qPrintable(shown.join(u'\n')));
+    }
+  }
+
   void panelsThatWereHigherDoNotMakeALowWindowGrow() {
     {
       MainWindow window;
