@@ -35,6 +35,9 @@ void show_place(SelectionState& state, TimeRange time, EventRef event, TimeRange
   if (event.valid()) {
     const Event shown = state.trace()->event(event);
     if (time.empty()) time = {shown.start, shown.end()};
+  } else if (const std::optional<timeline::Selection::Gap> of_another_place = state.selection().gap()) {
+    const std::optional<TimeRange> range = state.selectedRange();
+    state.setSelectedRange(range == of_another_place->range ? std::nullopt : range);
   }
   state.activate(event, with_room(time));
 }

@@ -71,6 +71,23 @@ class GapsTest : public QObject {
     QVERIFY2(says("no GPU work"), qPrintable(window_->messages().text()));
   }
 
+  // Its place is a part of time: the gap of the finding that was chosen before is not of it.
+  void aFindingOfSomethingElseLeavesNoGapSelected() {
+    window_ = window_of(recorded("numba_streams_bug.trace"));
+    QVERIFY(window_);
+    window_->showPanel("findings");
+    QVERIFY(settle(*window_));
+    ui::ResultTable& table = window_->findings().findings();
+    QVERIFY(Gestures(*window_).click_row(table, 0));
+    QVERIFY(window_->timelineView().selectedGap());
+    QVERIFY2(window_->details().text().contains("idle for"), qPrintable(window_->details().text()));
+    QVERIFY(Gestures(*window_).click_row(table, 1));
+    QVERIFY2(window_->findings().answer().contains("all of them ran on one stream"), qPrintable(window_->findings().answer()));
+    QVERIFY(!window_->timelineView().selectedGap());
+    QVERIFY(!window_->state().selectedRange());
+    QVERIFY2(!window_->details().text().contains("idle for"), qPrintable(window_->details().text()));
+  }
+
   void aFindingItsLineItsPlaceAndItsNumberAreOneGap_data() {
     QTest::addColumn<QString>("path");
     QTest::addColumn<int>("gpus");
