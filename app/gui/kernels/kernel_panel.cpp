@@ -89,13 +89,14 @@ KernelPanel::KernelPanel(SelectionState& state, QWidget* parent)
   connect(pin_, &QToolButton::clicked, this, &KernelPanel::pin);
   connect(&state, &SelectionState::selectedEventChanged, this, [this] {
     job_.cancel();
+    next_ = Next::kNothing;  // nobody asked for counters of the kernel that is selected now
     while_shown_.soon();
   });
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) {
       job_.cancel();
       reading_.cancel();
-      profiles_next_ = false;
+      next_ = Next::kNothing;
       records_.reset();
       facts_.reset();
       baseline_.reset();
@@ -160,7 +161,7 @@ void KernelPanel::addCounters(std::shared_ptr<const Trace> recording) {
 }
 
 void KernelPanel::profileSelected() {
-  profiles_next_ = true;
+  next_ = Next::kQuestion;
   while_shown_.atOnce();
 }
 
@@ -189,7 +190,7 @@ void KernelPanel::compute() {
       records_ = records;
       facts_ = facts;
       present();
-      if (std::exchange(profiles_next_, false) && profile_->isEnabled()) emit profileRequested(facts_);
+      if (std::exchange(next_, Next::kNothing) == Next::kQuestion && profile_->isEnabled()) emit profileRequested(facts_);
     });
   });
 }

@@ -74,7 +74,8 @@ class KernelPanel : public QWidget {
   std::shared_ptr<const KernelFacts> facts_;
   std::shared_ptr<const KernelFacts> baseline_;
   QString shown_;
-  bool profiles_next_ = false;  // when the running computation has finished
+  enum class Next { kNothing, kQuestion };  // once the selected kernel is known: whether to read its counters
+  Next next_ = Next::kNothing;
   LatestJob job_;
   LatestJob reading_;  // reads other recordings
   WhileShown while_shown_{*this, [this] { compute(); }};

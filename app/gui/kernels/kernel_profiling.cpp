@@ -59,6 +59,9 @@ KernelProfiling::KernelProfiling(QObject* parent) : QObject(parent) {
   connect(&tick_, &QTimer::timeout, this, [this] {
     emit progressed(tr("Reading the counters of %1 while the program runs: %2 s").arg(QString::fromStdString(facts_->brief_name)).arg(clock_.elapsed() / 1000));
   });
+  patience_.setSingleShot(true);
+  patience_.setInterval(kPatienceMs);
+  connect(&patience_, &QTimer::timeout, &process_, &QProcess::kill);
   connect(&process_, &QProcess::readyReadStandardError, this, [this] { errors_ = (errors_ + process_.readAllStandardError()).right(kMostErrors); });
   connect(&process_, &QProcess::finished, this, &KernelProfiling::ended);
   connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -93,7 +96,7 @@ KernelProfiling::Run KernelProfiling::plan(const KernelFacts& facts, const QStri
 void KernelProfiling::start(std::shared_ptr<const KernelFacts> facts, const Run& run) {
   facts_ = std::move(facts);
   run_ = run;
-  cancelled_ = false;
+  state_ = State::kRunning;
   errors_.clear();
   clock_.start();
   tick_.start();
@@ -106,12 +109,14 @@ void KernelProfiling::start(std::shared_ptr<const KernelFacts> facts, const Run&
 }
 
 void KernelProfiling::cancel() {
-  if (process_.state() == QProcess::NotRunning) return;
-  cancelled_ = true;
+  if (state_ == State::kReading) {
+    reading_.cancel();
+    return end(tr("The counters were not read. They are in %1.").arg(run_.file));
+  }
+  if (state_ != State::kRunning) return;
+  state_ = State::kEnding;
   process_.terminate();
-  QTimer::singleShot(kPatienceMs, this, [this] {
-    if (cancelled_ && process_.state() != QProcess::NotRunning) process_.kill();
-  });
+  patience_.start();
 }
 
 // Its last message about itself.
@@ -124,11 +129,13 @@ QString KernelProfiling::lastWords() const {
 
 void KernelProfiling::ended() {
   tick_.stop();
-  if (cancelled_) return end(tr("The program was ended: no counters were read."));
+  patience_.stop();
+  if (state_ == State::kEnding) return end(tr("The program was ended: no counters were read."));
   if (!QFileInfo(run_.file).isFile()) {
     const QString words = lastWords();
     return end(words.isEmpty() ? tr("The counters could not be read: the program ended with %1.").arg(process_.exitCode()) : words);
   }
+  state_ = State::kReading;
   emit progressed(tr("Reading what was recorded…"));
   reading_.start([this, file = run_.file, facts = facts_, words = lastWords()](const LatestJob::Context& job) {
     QString problem;
@@ -142,6 +149,7 @@ void KernelProfiling::ended() {
 
 void KernelProfiling::end(const QString& sentence) {
   tick_.stop();
+  state_ = State::kIdle;
   facts_.reset();
   emit progressed({});
   if (!sentence.isEmpty()) emit failed(sentence);

@@ -34,8 +34,8 @@ class KernelProfiling : public QObject {
 
   // Ends with measured() or failed(). Requires: no run is in progress.
   void start(std::shared_ptr<const KernelFacts> facts, const Run& run);
-  void cancel();
-  [[nodiscard]] bool isRunning() const { return facts_ != nullptr; }
+  void cancel();  // ends the program, or the reading of what it left
+  [[nodiscard]] bool isRunning() const { return state_ != State::kIdle; }
 
  signals:
   void progressed(const QString& sentence);
@@ -53,8 +53,10 @@ class KernelProfiling : public QObject {
   QElapsedTimer clock_;
   QByteArray errors_;  // the end of its standard error
   Run run_;
-  std::shared_ptr<const KernelFacts> facts_;  // null: no run is in progress
-  bool cancelled_ = false;
+  std::shared_ptr<const KernelFacts> facts_;                // of the run that is in progress
+  enum class State { kIdle, kRunning, kEnding, kReading };  // no run is in progress; of the program, until it is cancelled and after that; of what it left
+  State state_ = State::kIdle;
+  QTimer patience_;  // until a program that was told to end is killed
   LatestJob reading_;
 };
 

@@ -512,6 +512,29 @@ class KernelsTest : public QObject {
     QVERIFY(!ui::disassemble(ui::find_disassembler(), "x", {}, stop.get_token()));
   }
 
+  // Whether to read counters is asked about the kernel of which they were wanted, not about one that is selected before it is known.
+  void countersAreWantedOfOneKernelAlone() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&panel, kPatienceMs));
+    const auto trace = recording("kernel_counters.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    QStringList asked;
+    connect(&panel, &KernelPanel::profileRequested, this,
+            [&](const std::shared_ptr<const ui::KernelFacts>& facts) { asked += QString::fromStdString(facts->brief_name); });
+    state.setSelectedEvent(kernel_named(*trace, "saxpy"));
+    panel.profileSelected();
+    QVERIFY(settled(panel));
+    QCOMPARE(asked, QStringList("saxpy"));
+    state.setSelectedEvent(kernel_named(*trace, "transpose_naive"));
+    panel.profileSelected();
+    state.setSelectedEvent(kernel_named(*trace, "transpose_padded"));
+    QVERIFY(settled(panel));
+    QCOMPARE(panel.facts()->event, kernel_named(*trace, "transpose_padded"));
+    QCOMPARE(asked, QStringList("saxpy"));
+  }
+
   void anotherRunBringsTheCounters() {
     const TemporaryFolder folder;
     const auto trace = recording("kernel_counters.trace");
@@ -563,6 +586,20 @@ class KernelsTest : public QObject {
     profiling.cancel();
     QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
     QVERIFY(failures.last().contains("no counters were read"));
+    // Cancelled while its file is read, too.
+    write_script(recorder, QStringLiteral("while [ \"$1\" != --save ]; do shift; done\ncp '%1' \"$2\"\n").arg(recorded("kernel_counters.trace")));
+    run.command[static_cast<qsizetype>(run.command.indexOf("--save")) + 1] = run.file;
+    measured.reset();
+    QStringList progress;
+    connect(&profiling, &KernelProfiling::progressed, this, [&](const QString& sentence) { progress += sentence; });
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return progress.contains("Reading what was recorded…") || !profiling.isRunning(); }));
+    QVERIFY(profiling.isRunning());
+    profiling.cancel();
+    QVERIFY(!profiling.isRunning());
+    QVERIFY2(failures.last().contains("were not read"), qPrintable(failures.last()));
+    QTest::qWait(100);
+    QVERIFY(!measured);
     run.command.front() = QStringLiteral("/nonexistent/lanescope");
     profiling.start(facts, run);
     QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
