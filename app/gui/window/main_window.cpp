@@ -198,15 +198,15 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     return event->ignore();
   }
   if (exports_->isWriting() && !endsExport()) {
-    call_off_quitting();
+    stay();
     return event->ignore();
   }
-  if (const QString what = whatRunsOn(); !what.isEmpty() && !std::exchange(closes_when_done_, true)) {
+  if (const QString what = whatRunsOn(); !what.isEmpty() && std::exchange(closes_after_, what) != what) {
     messages_->show(tr("%1 The window closes then; close it again to end that at once.").arg(what), MessageWeight::kNote, MessageSubject::kClosing);
     return event->ignore();
   }
   if (!letsGo()) {
-    call_off_quitting();
+    stay();
     return event->ignore();
   }
   keepLayout();
@@ -234,7 +234,13 @@ QString MainWindow::whatRunsOn() const {
 }
 
 void MainWindow::closeWhenDone() {
-  if (closes_when_done_ && whatRunsOn().isEmpty()) closeSoon();
+  if (!closes_after_.isEmpty() && whatRunsOn().isEmpty()) closeSoon();
+}
+
+// The user wants to keep this window, and so the others.
+void MainWindow::stay() {
+  closes_after_.clear();
+  call_off_quitting();
 }
 
 // Tabs that have no room beside each other get scroll buttons instead of being cut to their first letters, because then several would look the same. Qt creates

@@ -161,6 +161,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void start(const Wish& wish);
   void closeSoon();
   void closeWhenDone();
+  void stay();
   [[nodiscard]] QString whatRunsOn() const;
   [[nodiscard]] QString whatIsOnlyHere();
   [[nodiscard]] bool letsGo();  // asks, if needed, whether the user gives up what is in no file
@@ -259,7 +260,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   std::optional<std::pair<QByteArray, QRect>> beside_;  // the position of another window, and where this one was placed then
   QString saved_whole_;                                 // the file to which the whole trace is being written
   std::optional<Nanoseconds> clock_elsewhere_;          // of a recording on another machine: a lower bound of its offset from CLOCK_MONOTONIC here
-  bool closes_when_done_ = false;                       // the user closed the window while something was still running
+  QString closes_after_;                                // what the window waits for, as the user was told who closed it; empty: it stays open
   bool sizes_are_initial_ = true;                       // of the panels, until the window is first shown
   std::unique_ptr<RowMemory> row_memory_;               // null if nothing is remembered
 };

@@ -78,10 +78,7 @@ void MainWindow::connectSession() {
   });
   connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
-  connect(&session_, &SessionController::somethingBegan, this, [this] {  // a user who continues to work wants to keep this and the other windows
-    closes_when_done_ = false;
-    call_off_quitting();
-  });
+  connect(&session_, &SessionController::somethingBegan, this, &MainWindow::stay);  // the user continues to work
   connect(&session_, &SessionController::said, this, [this](const Notice& message) { messages_->show(message.sentence, message.weight); });
   connect(&session_, &SessionController::loading, this, [this](const QString& path) { status_->showLoading(QFileInfo(path).fileName()); });
   connect(&session_, &SessionController::progressed, status_, &TraceStatus::showProgress);
@@ -248,7 +245,7 @@ void MainWindow::ask(const Wish& wish) {
     messages_->show(tr("The window closes once the recording is complete."), MessageWeight::kNote, MessageSubject::kClosing);
   const bool shows_another = wish.kind != WishKind::kClose && wish.kind != WishKind::kOpenBeside;  // closing asks by itself; opening beside keeps what is shown
   if (answer == session_event::Answer::kHere && shows_another && !letsGo()) answer = session_event::Answer::kNot;
-  if (wish.kind == WishKind::kClose && answer == session_event::Answer::kNot) call_off_quitting();
+  if (wish.kind == WishKind::kClose && answer == session_event::Answer::kNot) stay();
   session_.answer(wish, answer);
 }
 
