@@ -33,6 +33,21 @@ constexpr int kChartWidth = 270;    // px initially
 constexpr int kLegibleChart = 110;  // px of height: lower charts leave out the labels of their axes
 constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {28, 11, 12, 11, 8, 11, 11, 11, 11, 11};
 
+// Those that begin before a part of time or end after it. O(events).
+std::uint64_t count_partly_in(TimeRange part, const EventList& list, const std::stop_token& stop) {
+  const Trace& trace = list.values.trace();
+  std::uint64_t count = 0;
+  const EventVisitor visit = [&](std::span<const EventRef> events) {
+    count += static_cast<std::uint64_t>(std::count_if(events.begin(), events.end(), [&](EventRef event) {
+      const Lane& lane = trace.lane(event.lane);
+      return lane.start(event.index) < part.begin || lane.end(event.index) > part.end;
+    }));
+    return !stop.stop_requested();
+  };
+  list.stream ? list.stream->visit(visit, stop) : static_cast<void>(visit(list.events));
+  return count;
+}
+
 }  // namespace
 
 StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered, ShownEvents& shown, QWidget* parent)
@@ -42,6 +57,7 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
       shown_(shown),
       of_(new AnsweredTraceBox(answered, this)),
       choice_(new QComboBox(this)),
+      partly_in_(new ElidedLabel(this)),
       command_(new ElidedLabel(this)),
       counted_(new QStackedWidget(this)),
       counting_(new QLabel(this)),
@@ -66,7 +82,8 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
     connect(&state, changed, this, &StatisticsPanel::showCommand);
   connect(&state, &SelectionState::selectedRangeChanged, this, &StatisticsPanel::showCommand);
   connect(&state, &SelectionState::visibleRangeChanged, this, &StatisticsPanel::showCommand);
-  for (const LatestJob* job : std::initializer_list<const LatestJob*>{&picking_job_, &statistics_job_, &histogram_job_, &utilisation_job_, &pivot_->summing()})
+  for (const LatestJob* job :
+       std::initializer_list<const LatestJob*>{&picking_job_, &partly_in_job_, &statistics_job_, &histogram_job_, &utilisation_job_, &pivot_->summing()})
     shown.waitFor(*job);
   connect(&shown, &ShownEvents::changed, this, [this] {
     if (isVisible()) compute();
@@ -104,7 +121,12 @@ void StatisticsPanel::layOut() {
   const auto [column, line] = lay_out(*this);
   line->addWidget(of_);
   line->addWidget(choice_);
+  line->addWidget(partly_in_, 1);
   line->addWidget(command_, 1);
+  line->addStretch();  // takes the room of a line without text
+  partly_in_->hide();
+  partly_in_->setObjectName(QStringLiteral("statistics-partly-in"));
+  partly_in_->setForegroundRole(QPalette::PlaceholderText);
   column->addWidget(nothing_);
   nothing_->setContentsMargins(8, 4, 8, 4);
   nothing_->setWordWrap(true);
@@ -174,6 +196,7 @@ void StatisticsPanel::showChoice() {
   const stats::Report* report = stats::find_report(choice_->currentData().toString().toStdString());
   pages_->setCurrentWidget(report ? static_cast<QWidget*>(report_) : isByColumns() ? static_cast<QWidget*>(pivot_) : table_);
   report_->setReport(report);
+  sayPartlyIn(partly_in_->text());
   showCommand();
   showWhyNothing();
   followChoice();
@@ -189,6 +212,7 @@ void StatisticsPanel::showCommand() {
   QStringList command = pages_->currentWidget() == report_ ? report_->command() : isByColumns() ? sumCommand() : QStringList();
   if (!command.isEmpty() && !files.isEmpty()) command << files;
   command_->setText(files.isEmpty() || command.isEmpty() ? QString() : command_text(command));
+  command_->setVisible(!command_->text().isEmpty());
 }
 
 // Empty if a row or a filter other than the kind leaves events out: commands sum up everything in a part of time.
@@ -240,12 +264,13 @@ QString StatisticsPanel::whatIsCounted() const {
 }
 
 void StatisticsPanel::clear() {
-  for (LatestJob* job : {&picking_job_, &statistics_job_, &histogram_job_, &utilisation_job_}) job->cancel();
+  for (LatestJob* job : {&picking_job_, &partly_in_job_, &statistics_job_, &histogram_job_, &utilisation_job_}) job->cancel();
   taken_ = computed_ = named_ = summed_ = nullptr;
   utilisation_source_ = nullptr;
   model_->setStatistics(nullptr, {});
   pivot_->setEvents(nullptr);
   durations_->setHistogram({}, {});
+  sayPartlyIn({});
   utilisation_->setUtilisation({});
   showUtilisation();
   followChoice();
@@ -270,11 +295,36 @@ void StatisticsPanel::computeOf(const std::shared_ptr<const EventList>& events) 
   computed_ = events;
   is_nothing_counted_ = computed_ && !computed_->stream && computed_->events.empty();
   computeUtilisation();
+  countPartlyIn();
   showWhyNothing();
   if (!computed_) return clear();
   if (!isByColumns()) return computeStatistics();
   pivot_->setEvents(computed_);
   computeHistogram();
+}
+
+// Sums have whole durations, also of events that lie only partly in the part of time.
+void StatisticsPanel::countPartlyIn() {
+  const std::optional<TimeRange> part = computed_ ? computed_->choice.filter.window : std::nullopt;
+  if (!part) {
+    partly_in_job_.cancel();
+    return sayPartlyIn({});
+  }
+  const bool is_visible_part = state_.timeBinding() == TimeBinding::kVisibleRange;
+  partly_in_job_.start([this, list = computed_, part = *part, is_visible_part](const LatestJob::Context& job) {
+    const std::uint64_t count = count_partly_in(part, *list, job.stop());
+    job.deliver([this, count, is_visible_part] {
+      const QString counted = shown_text(timeline::format_counted(count, "event"));
+      sayPartlyIn(count == 0        ? QString()
+                  : is_visible_part ? tr("Only partly in the visible range, but counted whole: %1").arg(counted)
+                                    : tr("Only partly in the selected range, but counted whole: %1").arg(counted));
+    });
+  });
+}
+
+void StatisticsPanel::sayPartlyIn(const QString& text) {
+  partly_in_->setText(text);
+  partly_in_->setVisible(!text.isEmpty() && pages_->currentWidget() != report_);
 }
 
 void StatisticsPanel::showWhyNothing() {

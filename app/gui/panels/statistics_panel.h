@@ -43,8 +43,8 @@ class StatisticsPanel : public QWidget {
   [[nodiscard]] PivotPage& pivot() { return *pivot_; }
   [[nodiscard]] QString command() const { return command_->text(); }
   [[nodiscard]] bool isComputing() const {
-    return picking_job_.isRunning() || statistics_job_.isRunning() || histogram_job_.isRunning() || utilisation_job_.isRunning() || report_->isComputing() ||
-           pivot_->isComputing();
+    return picking_job_.isRunning() || partly_in_job_.isRunning() || statistics_job_.isRunning() || histogram_job_.isRunning() ||
+           utilisation_job_.isRunning() || report_->isComputing() || pivot_->isComputing();
   }
 
  signals:
@@ -66,6 +66,8 @@ class StatisticsPanel : public QWidget {
   void compute();
   void computeOf(const std::shared_ptr<const EventList>& events);
   void computeStatistics();
+  void countPartlyIn();
+  void sayPartlyIn(const QString& text);  // empty: nothing
   void showWhyNothing();
   [[nodiscard]] QString whyNothing() const;
   [[nodiscard]] AnsweredTrace::Choice otherChoice() const;
@@ -94,6 +96,7 @@ class StatisticsPanel : public QWidget {
   QString lack_;                               // why nothing can be counted: events that can no longer be read; empty if all can be read
   AnsweredTraceBox* of_;
   QComboBox* choice_;
+  QLabel* partly_in_;  // how many events of the part of time reach out of it
   QLabel* command_;
   QStackedWidget* counted_;  // the sums with their charts, or `counting_`
   QLabel* counting_;         // says what is being counted
@@ -110,6 +113,7 @@ class StatisticsPanel : public QWidget {
   UtilisationChart* utilisation_;  // of GPUs, if there is room for both charts
   QStringList files_;
   LatestJob picking_job_;  // picks the events of the trace that is answered about
+  LatestJob partly_in_job_;
   LatestJob statistics_job_;
   LatestJob histogram_job_;
   LatestJob utilisation_job_;

@@ -124,6 +124,30 @@ class EventsTest : public KnownTraceTest {
     QVERIFY(sums->isVisible());
   }
 
+  // The range "step" encloses all kernels: the part of time of one kernel has all of that kernel, and a small part of the range.
+  void statisticsSayHowManyEventsLieOnlyPartlyInThePartOfTime() {
+    window_->resize(1'280, 800);
+    window_->actions().statistics->trigger();
+    QVERIFY(settle(*window_));
+    const auto* said = window_->statistics().findChild<QLabel*>("statistics-partly-in");
+    QVERIFY(said != nullptr);
+    QCOMPARE(said->text(), QString());  // of all of the time
+    window_->state().setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
+    QVERIFY(settle(*window_));
+    QVERIFY(said->isVisible());
+    QCOMPARE(said->text(), QString("Only partly in the selected range, but counted whole: 1 event"));
+    QVERIFY(wait_for([&] { return said->width() >= said->fontMetrics().horizontalAdvance(said->text()); }));  // there is room for it
+    window_->state().setSelectedRange(TimeRange{kFirstKernel + 1, kFirstKernel + kKernelDuration});           // the kernel begins before it, too
+    QVERIFY(settle(*window_));
+    QCOMPARE(said->text(), QString("Only partly in the selected range, but counted whole: 2 events"));
+    window_->statistics().chooseReport("cuda_gpu_kern_sum");
+    QVERIFY(!said->isVisible());
+    window_->statistics().chooseReport({});
+    window_->state().setSelectedRange(std::nullopt);
+    QVERIFY(settle(*window_));
+    QCOMPARE(said->text(), QString());
+  }
+
   void aListOfOtherEventsIsNotCountedAsIfItWereOfTheRange() {
     const auto counts = [&] {
       QStringList texts;
