@@ -15,6 +15,7 @@
 #include "agent/nvtx/orphans.h"
 #include "agent/nvtx/setup.h"
 #include "agent/osrt/trace.h"
+#include "agent/process/earlier_filters.h"
 
 #if LANESCOPE_HAVE_CUPTI
 #include "agent/cupti/library/injection.h"
@@ -54,6 +55,7 @@ bool is_filled_in() noexcept {
 
 // Work that takes memory, or reads what the program may change, is done while the agent is loaded: later, the program may be inside its own allocator.
 __attribute__((constructor)) static void prepare() {
+  lanescope::agent::look_at_earlier_filters();
   lanescope::agent::nvtx::note_loading();
   lanescope::agent::read_environment();
   lanescope::agent::follow_membership();

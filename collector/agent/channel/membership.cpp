@@ -67,6 +67,13 @@ const char* session_address() noexcept {
   return membership.environment_address[0] != '\0' ? membership.environment_address : getenv(channel::kSocketVariable);
 }
 
+void note_lost(channel::LostChildren& lost, std::int32_t process, int problem) noexcept {
+  const std::uint32_t index = lost.count.fetch_add(1, std::memory_order_acq_rel);
+  if (index >= channel::LostChildren::kNamed) return;
+  lost.named[index].problem.store(problem, std::memory_order_relaxed);
+  lost.named[index].process.store(process, std::memory_order_release);
+}
+
 // Leaves a note for the session about a process that it does not know: in the parent's memory for a child, in a file for other processes, whose filter lets
 // them load the agent but not report. Requires: join_lock is held.
 void leave_word(int problem) noexcept {
@@ -75,11 +82,7 @@ void leave_word(int problem) noexcept {
     if (may_join()) leave_word_beside(session_address(), problem);
     return;
   }
-  channel::LostChildren& lost = membership.inherited_memory.header().status.lost_children;
-  const std::uint32_t index = lost.count.fetch_add(1, std::memory_order_acq_rel);
-  if (index >= channel::LostChildren::kNamed) return;
-  lost.named[index].problem.store(problem, std::memory_order_relaxed);
-  lost.named[index].process.store(process_page.process.load(std::memory_order_relaxed), std::memory_order_release);
+  note_lost(membership.inherited_memory.header().status.lost_children, process_page.process.load(std::memory_order_relaxed), problem);
 }
 
 void leave_memory(const channel::SharedMemory& memory) noexcept {
@@ -185,6 +188,12 @@ channel::SharedMemory join_recording() noexcept {
     if (state == State::kAbsent && membership.absent != nullptr) membership.absent();
   }
   return state == State::kJoined ? membership.connection.memory : channel::SharedMemory();
+}
+
+void tell_of_program_left_alone() noexcept {
+  if (state_now(std::memory_order_acquire) != State::kJoined) return;
+  const std::int32_t process = may_ask_for_numbers() ? system::process_id() : process_page.process.load(std::memory_order_relaxed);
+  note_lost(membership.connection.memory.header().status.lost_children, process, ENOEXEC);
 }
 
 bool lacks_means_to_join() noexcept { return membership.lacks_means.load(std::memory_order_relaxed); }

@@ -23,6 +23,10 @@ void read_environment() noexcept;
 // there is no session.
 channel::SharedMemory join_recording() noexcept;
 
+// Tells the session, without a system call that a filter forbids, that this process is about to become a program that is left alone because of its filter
+// (process/earlier_filters.h). Does nothing if it is no member.
+void tell_of_program_left_alone() noexcept;
+
 // True if this process could not join a session that may exist because it lacks the means. Its forked children try for themselves, so the session must be told.
 bool lacks_means_to_join() noexcept;
 

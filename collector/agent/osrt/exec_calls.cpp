@@ -9,10 +9,14 @@
 #include <cstring>
 
 #include <alloca.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/channel/membership.h"
+#include "agent/core/system_calls.h"
 #include "agent/osrt/kept_callers.h"
 #include "agent/osrt/trace.h"
+#include "agent/process/call_filters.h"
 
 #if LANESCOPE_HAVE_CUPTI
 #include "agent/cupti/exit_hook.h"
@@ -42,6 +46,11 @@ int go_on(Function& function, Parameters... parameters) noexcept {
   return reinterpret_cast<int (*)(Parameters...)>(function.address())(parameters...);
 }
 
+bool is_program(const char* path) noexcept {
+  struct stat status {};
+  return lanescope::agent::system::file_status(path, status) && S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0;
+}
+
 // Number of elements of a list that ends in a null pointer, including that one.
 std::size_t count(const char* first, std::va_list& others) noexcept {
   std::size_t number = 1;
@@ -56,9 +65,11 @@ void copy(const char* first, std::va_list& others, char** arguments) noexcept {
 
 }  // namespace
 
-void lanescope::agent::osrt::hand_over_before_exec([[maybe_unused]] const char* path) noexcept {
+void lanescope::agent::osrt::hand_over_before_exec(const char* path) noexcept {
+  if (path != nullptr && may_look_at_session() && !is_program(path)) return;
+  if (!may_do_all()) tell_of_program_left_alone();
 #if LANESCOPE_HAVE_CUPTI
-  if (path == nullptr || access(path, X_OK) == 0) cupti::hand_over();
+  cupti::hand_over();
 #endif
 }
 

@@ -15,6 +15,7 @@
 #include "agent/core/system_calls.h"
 #include "agent/osrt/trace.h"
 #include "agent/process/call_filters.h"
+#include "agent/process/earlier_filters.h"
 #include "agent/process/forks.h"
 #include "agent/process/this_thread.h"
 
@@ -75,7 +76,9 @@ long install_with(Install install, const Wanted& wanted) noexcept {
   make_way_for(wanted);
   FilterInstallation installation;
   const long result = install();
-  if (result >= 0 && wanted.filter != nullptr) installation.has_succeeded(*wanted.filter);
+  if (result < 0 || wanted.filter == nullptr) return result;
+  installation.has_succeeded(*wanted.filter);
+  if (installation.leaves_all_allowed()) note_harmless_filter();
   return result;
 }
 

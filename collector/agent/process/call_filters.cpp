@@ -23,6 +23,7 @@ constinit std::atomic<bool> forbids_leaving_links{false};
 constinit std::atomic<bool> forbids_holding_signals{false};
 constinit std::atomic<bool> forbids_looking_at_loaded_files{false};
 constinit std::atomic<bool> forbids_looking_for_children{false};
+constinit std::atomic<bool> forbids_asking_for_numbers{false};
 
 namespace {
 
@@ -67,6 +68,7 @@ constexpr NeededCall kNeededForLoadedFiles[] = {{SYS_futex},
                                                 {SYS_sched_yield}};
 constexpr NeededCall kNeededForChildren[] = {{SYS_openat},   {SYS_getdents64},      {SYS_read},        {SYS_close},  {SYS_pread64},
                                              {SYS_pwrite64}, {SYS_get_robust_list}, {SYS_sched_yield}, {SYS_gettid}, {SYS_futex}};
+constexpr NeededCall kNeededForNumbers[] = {{SYS_getpid}, {SYS_gettid}};
 // In addition to the calls needed to look at the session and at loaded files.
 constexpr NeededCall kNeededForOwnThreads[] = {{SYS_exit}, {SYS_madvise}, {SYS_munmap}, {SYS_accept4}};
 
@@ -80,7 +82,8 @@ const Purpose kPurposesOfCalls[] = {{forbids_joining, kNeeded},
                                     {forbids_leaving_links, kNeededForLinks},
                                     {forbids_holding_signals, kNeededForSignals},
                                     {forbids_looking_at_loaded_files, kNeededForLoadedFiles},
-                                    {forbids_looking_for_children, kNeededForChildren}};
+                                    {forbids_looking_for_children, kNeededForChildren},
+                                    {forbids_asking_for_numbers, kNeededForNumbers}};
 
 std::uint32_t computed(std::uint16_t operation, std::uint32_t left, std::uint32_t right) noexcept {
   constexpr std::uint32_t kBits = 32;
@@ -205,6 +208,18 @@ void FilterInstallation::has_succeeded(const sock_fprog& filter) noexcept {
 
 FilterInstallation::~FilterInstallation() {
   for (std::size_t i = 0; i < kPurposes; ++i) kPurposesOfCalls[i].is_forbidden.store(forbidden_[i]);
+}
+
+bool FilterInstallation::leaves_all_allowed() const noexcept {
+  return std::none_of(std::begin(forbidden_), std::end(forbidden_), [](bool is_forbidden) { return is_forbidden; });
+}
+
+bool may_do_all() noexcept {
+  return std::none_of(std::begin(kPurposesOfCalls), std::end(kPurposesOfCalls), [](const Purpose& purpose) { return purpose.is_forbidden.load(); });
+}
+
+void forbid_all() noexcept {
+  for (const Purpose& purpose : kPurposesOfCalls) purpose.is_forbidden.store(true);
 }
 
 bool spares_own_threads(const sock_fprog& filter) noexcept {

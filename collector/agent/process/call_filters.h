@@ -36,8 +36,18 @@ inline bool may_look_at_loaded_files() noexcept { return !forbids_looking_at_loa
 extern constinit std::atomic<bool> forbids_looking_for_children;
 inline bool may_look_for_children() noexcept { return !forbids_looking_for_children.load(std::memory_order_relaxed); }
 
+// The same for asking which process and thread this is (process/forks.h, process/this_thread.h).
+extern constinit std::atomic<bool> forbids_asking_for_numbers;
+inline bool may_ask_for_numbers() noexcept { return !forbids_asking_for_numbers.load(std::memory_order_relaxed); }
+
 // True if a thread of the agent's own would survive this filter, if the filter holds for all threads.
 bool spares_own_threads(const sock_fprog& filter) noexcept;
+
+// False if one of these is forbidden. Then the programs that this process becomes are left alone (earlier_filters.h).
+[[nodiscard]] bool may_do_all() noexcept;
+
+// For a process with filters that nobody has examined (earlier_filters.h).
+void forbid_all() noexcept;
 
 // Lives around the call that installs a filter. Before the call, everything that the filter may forbid already counts as forbidden.
 class [[nodiscard]] FilterInstallation {
@@ -46,11 +56,13 @@ class [[nodiscard]] FilterInstallation {
   // Must be called after the call has succeeded. `filter`: the filter that the kernel has accepted.
   void has_succeeded(const sock_fprog& filter) noexcept;
   ~FilterInstallation();
+  // True if nothing of that is forbidden.
+  [[nodiscard]] bool leaves_all_allowed() const noexcept;
   FilterInstallation(const FilterInstallation&) = delete;
   FilterInstallation& operator=(const FilterInstallation&) = delete;
 
  private:
-  static constexpr std::size_t kPurposes = 7;
+  static constexpr std::size_t kPurposes = 8;
   bool forbidden_[kPurposes];  // after the filter is installed
 };
 

@@ -111,7 +111,7 @@ void after_fork_in_child() noexcept {
   const HeldSignals held;
   for (ForkUnderWay& each : forks_under_way)  // a fork in whose preparation this child was forked belongs to the parent
     if (is_of_this_thread(each)) each.thread.store(0, std::memory_order_relaxed);
-  if (last_generation() == 0 || !is_own_process()) {
+  if (last_generation() == 0 || !may_ask_for_numbers() || !is_own_process()) {
     forget_parent();
     // The number of its only thread is the number of the process. It comes from the C library, because the kernel may end the process for asking.
     set_process(static_cast<std::int32_t>(this_thread_id_after_fork(generation_before + 1)));
@@ -126,12 +126,12 @@ std::uint32_t identify_process() noexcept {
   while (process_page.is_being_identified.exchange(true, std::memory_order_acquire)) system::yield();
   if (last_generation() == 0) {
     if (generation_before == 0) {
-      madvise(&process_page, sizeof(process_page), MADV_WIPEONFORK);
+      if (may_join()) madvise(&process_page, sizeof(process_page), MADV_WIPEONFORK);
     } else {
       forget_parent();
       is_forked_unnoticed.store(true, std::memory_order_relaxed);
     }
-    set_process(system::process_id());
+    set_process(may_ask_for_numbers() ? system::process_id() : static_cast<std::int32_t>(this_thread_id_unasked()));
   }
   process_page.is_being_identified.store(false, std::memory_order_release);
   return last_generation();

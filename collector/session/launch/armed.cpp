@@ -8,6 +8,7 @@
 
 #include "collector/channel/layout.h"
 #include "collector/session/inheritance.h"
+#include "launch/target_environment.h"
 
 namespace lanescope::session {
 
@@ -20,6 +21,8 @@ Error become_armed(const std::vector<std::string>& command, const std::filesyste
   }
   setenv(channel::kArmedVariable, "1", 1);
   unsetenv(channel::kSocketVariable);
+  unsetenv(channel::kFiltersVariable);
+  if (const std::optional<std::string> filters = known_filters()) setenv(channel::kFiltersVariable, filters->c_str(), 1);
   std::vector<std::string> texts = command;
   std::vector<char*> arguments;
   for (std::string& text : texts) arguments.push_back(text.data());

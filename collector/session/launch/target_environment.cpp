@@ -8,6 +8,7 @@
 
 #include "collector/channel/layout.h"
 #include "collector/session/library_traces.h"
+#include "processes/proc.h"
 
 namespace lanescope::session {
 namespace {
@@ -137,6 +138,13 @@ std::vector<std::string> plain_environment(const LaunchRequest& request, std::ve
   return variables;
 }
 
+std::optional<std::string> known_filters() {
+  const std::optional<unsigned> filters = own_filters();
+  std::string digits = filters ? std::to_string(*filters) : "";
+  if (digits.empty() || digits.size() > channel::kFilterDigits) return std::nullopt;
+  return std::string(channel::kFilterDigits - digits.size(), '0') + digits;
+}
+
 std::vector<AgentVariable> agent_variables(const CaptureSettings& settings) {
   std::vector<AgentVariable> variables;
   if (settings.trace_cuda) variables.push_back({kCudaInjection, "GPU work"});
@@ -153,8 +161,8 @@ std::optional<std::string> preload_obstacle(const std::filesystem::path& agent) 
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
                                      const std::filesystem::path& socket) {
   TargetEnvironment target{plain_environment(request, std::move(ours)), request.settings, {}};
-  for (const std::string_view name :
-       {std::string_view(channel::kSocketVariable), std::string_view(channel::kPythonLockVariable), kPytorchRanges, kPythonFunctions})
+  for (const std::string_view name : {std::string_view(channel::kSocketVariable), std::string_view(channel::kFiltersVariable),
+                                      std::string_view(channel::kPythonLockVariable), kPytorchRanges, kPythonFunctions})
     remove(target.variables, name);  // from a recording around this one
 
   CaptureSettings& settings = target.settings;
@@ -186,7 +194,10 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
     if (settings.trace_os_runtime && settings.os_runtime_backtraces) set(target.variables, channel::kCallChainsVariable, "1");
   }
   if (settings.trace_nvtx) add_markers(target, request, agent.parent_path());
-  if (settings.trace_cuda || settings.trace_nvtx || stands_before_calls) set(target.variables, channel::kSocketVariable, socket);
+  if (settings.trace_cuda || settings.trace_nvtx || stands_before_calls) {
+    set(target.variables, channel::kSocketVariable, socket);
+    if (const std::optional<std::string> filters = known_filters()) set(target.variables, channel::kFiltersVariable, *filters);
+  }
   return target;
 }
 

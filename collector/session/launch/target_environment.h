@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ struct TargetEnvironment {
 // CUDA loads a single injection library. If the environment names another one already, that is left alone, and CUDA is not traced.
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
                                      const std::filesystem::path& socket);
+
+// The value of channel::kFiltersVariable for programs that this process starts; nothing if the kernel does not count filters.
+[[nodiscard]] std::optional<std::string> known_filters();
 
 // A variable by which the agent comes into a program, and what it brings: "NVTX ranges".
 struct AgentVariable {

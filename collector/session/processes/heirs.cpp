@@ -23,7 +23,10 @@ void take_word_of_lost(const channel::LostChildren& lost, std::uint32_t& known, 
     const channel::LostChildren::Child& child = lost.named[known];
     const std::int32_t process = child.process.load(std::memory_order_acquire);
     if (process == 0) return;  // it is about to write its number
-    unfollowed.add("[" + std::to_string(process) + "] child of " + parent, reason_of(child.problem.load(std::memory_order_relaxed)));
+    const std::string number = "[" + std::to_string(process) + "]";
+    const bool is_parent = parent.starts_with(number);  // which became another program
+    unfollowed.add(is_parent ? parent : number + " child of " + parent, reason_of(child.problem.load(std::memory_order_relaxed)),
+                   is_parent ? UnfollowedProcesses::Missing::kPart : UnfollowedProcesses::Missing::kAll);
   }
   unfollowed.add(std::uint64_t{count - known});
   known = count;

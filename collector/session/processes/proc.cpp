@@ -230,19 +230,39 @@ bool has_no_descriptor_left(pid_t pid) {
   return !failed && low == limit.rlim_cur;
 }
 
+namespace {
+
+struct Filters {
+  bool is_filtered = false;
+  std::optional<unsigned> count;  // nothing: Linux before 5.9
+
+  explicit Filters(const std::string& status) : is_filtered(status_value(status, "Seccomp:") == "2") {
+    if (const std::string number = status_value(status, "Seccomp_filters:"); !number.empty())
+      count = static_cast<unsigned>(std::strtoul(number.c_str(), nullptr, 10));
+  }
+};
+
+Filters filters_of_this_process() { return Filters(process_text("/proc/self/status")); }
+
+}  // namespace
+
 bool has_filter_of_its_own(pid_t pid) {
-  struct Filters {
-    bool is_filtered = false;
-    std::string count;  // empty: Linux before 5.9
-  };
-  const auto filters_of = [](const std::string& status) {
-    return Filters{attach::status_value(status, "Seccomp:") == "2", attach::status_value(status, "Seccomp_filters:")};
-  };
   const std::string status = process_text(folder_of(pid) / "status");
-  if (attach::status_value(status, "VmSize:").empty()) return false;
-  const Filters own = filters_of(process_text("/proc/self/status"));
-  const Filters theirs = filters_of(status);
+  if (status_value(status, "VmSize:").empty()) return false;
+  const Filters own = filters_of_this_process();
+  const Filters theirs(status);
   return theirs.is_filtered && (!own.is_filtered || theirs.count != own.count);
+}
+
+bool had_filter_of_its_own(pid_t pid) {
+  const Filters own = filters_of_this_process();
+  const Filters theirs(process_text(folder_of(pid) / "status"));
+  return theirs.is_filtered && (!own.is_filtered || theirs.count > own.count);
+}
+
+std::optional<unsigned> own_filters() {
+  const Filters own = filters_of_this_process();
+  return own.is_filtered ? own.count : 0;
 }
 
 bool may_end(pid_t pid, int signal) {

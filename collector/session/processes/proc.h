@@ -96,6 +96,12 @@ struct StartVariables {
 // process that has released its memory, as at its end.
 [[nodiscard]] bool has_filter_of_its_own(pid_t pid);
 
+// The same for an ended process that nobody has waited for. False if the kernel no longer says so.
+[[nodiscard]] bool had_filter_of_its_own(pid_t pid);
+
+// How many filters of system calls this process has (seccomp(2)); nothing if the kernel does not count them.
+[[nodiscard]] std::optional<unsigned> own_filters();
+
 // The name of one thread of a process; empty if the thread has ended.
 [[nodiscard]] std::string thread_name(pid_t pid, std::uint32_t thread);
 

@@ -460,6 +460,7 @@ bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetP
     if (waitid(P_PID, static_cast<id_t>(launched_pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid != launched_pid_) return false;
     launched_was_strict_ = was_strict(launched_pid_);  // no longer known once we have waited for it, as is the next one
     launched_was_filtered_ = was_filtered(launched_pid_);
+    if (strays_ && !process.is_connected()) strays_->note_launched_ended(process.title());
     int status = 0;
     if (waitpid(launched_pid_, &status, WNOHANG) != launched_pid_) return false;
     launched_status_ = to_exit_status(status);

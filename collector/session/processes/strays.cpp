@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "collector/attach/process_list.h"
 #include "collector/attach/process_text.h"
+#include "collector/channel/layout.h"
 #include "model/file/last_path_part.h"
 #include "processes/proc.h"
 
@@ -42,6 +43,10 @@ constexpr std::string_view kHadNoDescriptor =
 constexpr std::string_view kHadFilter =
     "it has a seccomp filter of its own, and no agent came: where it makes NVTX or CUDA calls behind that filter, nothing is recorded of them. Record with -t "
     "osrt as well, by which the agent is there before.";
+
+constexpr std::string_view kLeftAlone =
+    "it had a seccomp filter of its own before the agent came into it, which may have the kernel end it for what an agent does. So the agent does nothing "
+    "there, and of its calls and ranges nothing is recorded. Attach to it, or record its threads from outside (-t none).";
 
 // The first process of its namespace, for example that of a container: all orphans in the namespace become its children.
 bool is_first_of_its_namespace(pid_t pid) {
@@ -77,7 +82,7 @@ std::string beginning_of(const std::string& value) {
 }  // namespace
 
 StrayProcesses::StrayProcesses(pid_t launched, Way way, std::shared_ptr<StartEnvironments> environments)
-    : way_(std::move(way)), family_{{launched, {}}}, environments_(std::move(environments)) {
+    : way_(std::move(way)), launched_(launched), family_{{launched, {}}}, environments_(std::move(environments)) {
   std::vector<std::string_view> names{way_->variable};
   for (const AgentVariable& each : way_->comes_by) names.push_back(each.name);
   environments_->ask_for(names);
@@ -110,7 +115,10 @@ std::vector<StrayProcesses::Stray> StrayProcesses::look(const std::function<bool
       Stray stray{entry->first, {}, {}};
       const Finding finding = look_at(entry->first, member, stray, is_joined);
       const auto agentless = finding == Finding::kGone ? agentless_.extract(entry->first) : decltype(agentless_)::node_type();
-      if (!agentless.empty()) strays.push_back(std::move(agentless.mapped()));
+      if (!agentless.empty()) {
+        is_launched_told_ = is_launched_told_ || entry->first == launched_;
+        strays.push_back(std::move(agentless.mapped()));
+      }
       if (finding == Finding::kStray) strays.push_back(std::move(stray));
       if (finding == Finding::kRecorder) others_.insert(entry->first);
       if (finding == Finding::kGone || finding == Finding::kRecorder) family_.erase(entry);
@@ -227,7 +235,7 @@ bool StrayProcesses::may_be_inherited(pid_t pid) const {
 StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) {
   const ProgramState program = program_state(pid);
   if (!program.runs) return others_run(pid) ? Finding::kNothing : Finding::kGone;
-  if (comes_with_a_call() && !is_joined(pid)) note_agentless(pid, program);
+  if (way_ && !is_joined(pid)) note_agentless(pid, program);
   if (program.number.is_known() && program.number.is_same(member.known_program)) {
     // It may have changed its root folder or its user since.
     std::string reason = way_ && !member.is_cut_off && !is_joined(pid) ? boundary_of(pid) : std::string();
@@ -264,12 +272,27 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
 }
 
 // Loaded files are read before the state that shows that the process still has its memory.
+std::string_view StrayProcesses::obstacle_to_agent(pid_t pid) const {
+  constexpr std::string_view kVariable = channel::kFiltersVariable;
+  const bool has_none = comes_with_a_call() && has_no_descriptor_left(pid);
+  if (!has_none && !has_filter_of_its_own(pid)) return {};
+  const StartVariables variables = start_variables(pid, {&kVariable, 1});  // as they are now: the agent has changed the value in place
+  if (const auto answer = variables.found.find(std::string(kVariable)); answer != variables.found.end() && answer->second.starts_with(channel::kLeftAlone))
+    return kLeftAlone;
+  if (!comes_with_a_call() || has_loaded(pid, way_->agent)) return {};
+  if (has_none) return kHadNoDescriptor;
+  return has_filter_of_its_own(pid) ? kHadFilter : std::string_view();
+}
+
 void StrayProcesses::note_agentless(pid_t pid, const ProgramState& program) {
-  const bool has_none = has_no_descriptor_left(pid);
-  if (agentless_.contains(pid) || (!has_none && !has_filter_of_its_own(pid)) || has_loaded(pid, way_->agent)) return;
-  if (!has_none && !has_filter_of_its_own(pid)) return;
-  agentless_.emplace(pid, Stray{pid, "[" + std::to_string(pid) + "] " + program.name, std::string(has_none ? kHadNoDescriptor : kHadFilter),
-                                UnfollowedProcesses::Missing::kPart});
+  if (agentless_.contains(pid)) return;
+  if (const std::string_view obstacle = obstacle_to_agent(pid); !obstacle.empty())
+    agentless_.emplace(pid, Stray{pid, "[" + std::to_string(pid) + "] " + program.name, std::string(obstacle), UnfollowedProcesses::Missing::kPart});
+}
+
+void StrayProcesses::note_launched_ended(const std::string& who) {
+  if (is_launched_told_ || agentless_.contains(launched_) || !had_filter_of_its_own(launched_)) return;
+  agentless_.emplace(launched_, Stray{launched_, who, std::string(comes_with_a_call() ? kHadFilter : kLeftAlone), UnfollowedProcesses::Missing::kPart});
 }
 
 // A recorder may have started the process before the recorder itself was examined.

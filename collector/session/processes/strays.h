@@ -67,6 +67,8 @@ class StrayProcesses {
   // Live processes in which no agent has appeared, and which were seen without a descriptor for loading the agent, or with a filter that may forbid it. Those
   // that ended are returned by look().
   [[nodiscard]] std::vector<Stray> take_agentless();
+  // The launched process has ended, nobody has waited for it yet, and no agent has joined. If it had a filter, it is among those processes, too.
+  void note_launched_ended(const std::string& who);
   // The processes that descend from the recorded one and ran at the last look, as far as they were found.
   [[nodiscard]] std::vector<pid_t> family() const;
   // Processes that have become programs since the last call, and that an agent can join as far as their environment tells.
@@ -93,6 +95,8 @@ class StrayProcesses {
   // True if the agent comes with a call of the program. A process that can't open anything then can't load it, and continues without a message.
   [[nodiscard]] bool comes_with_a_call() const;
   void note_agentless(pid_t pid, const ProgramState& program);
+  // Why no agent may have recorded it, as in Stray; empty if nothing is known against it.
+  [[nodiscard]] std::string_view obstacle_to_agent(pid_t pid) const;
   enum class Finding { kNothing, kStray, kRecorder, kGone };
   [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined);
   // For an attached process: true if this process, or one of its ancestors, is a recorder that was started meanwhile.
@@ -114,6 +118,8 @@ class StrayProcesses {
   [[nodiscard]] std::string boundary_of(pid_t pid) const;
 
   std::optional<Way> way_;                    // none for an attached process
+  pid_t launched_ = 0;                        // 0 for an attached process
+  bool is_launched_told_ = false;             // it was among agentless_, and has been reported
   pid_t attached_ = 0;                        // 0 for a launched process
   pid_t session_ = 0;                         // of the attached process, at the start
   bool takes_all_orphans_ = false;            // the attached process is the first in its namespace, and gets all its orphans

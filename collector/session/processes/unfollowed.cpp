@@ -68,6 +68,9 @@ std::string reason_of(int problem) {
     case ELIBACC:
       return "it was forked while another thread's loader was at work on the agent, which it has half loaded. Make an NVTX or CUDA call before the first fork, "
              "or record with -t osrt as well, by which the agent is there before.";
+    case ENOEXEC:
+      return "it became another program under a seccomp filter that would have the kernel end it for what an agent does: of that program nothing is recorded. "
+             "Attach to it, or record its threads from outside (-t none).";
     case EAGAIN:
       return "so many others reported at the same time that it gave up.";
     default:

@@ -154,6 +154,37 @@ TEST_CASE("a process with a seccomp filter of its own is told of in the end wher
   CHECK_THAT(left[0].reason, contains_text("a seccomp filter of its own, and no agent came"));
 }
 
+TEST_CASE("a process that its agent has left alone because of a filter is told of, however the agent comes") {
+  const std::string by = GENERATE("LD_PRELOAD", "NVTX_INJECTION64_PATH");
+  const auto start = [](const char* filters) {
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const sock_fprog filter{1, &allow};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+    char* variables[] = {const_cast<char*>(filters), nullptr};
+    execle("/bin/sleep", "sleep", "100000", nullptr, variables);
+    _exit(125);
+  };
+  StrayProcesses strays(getpid(), {"LANESCOPE_FILTERS", "/bin/sleep", {{by, "NVTX ranges"}}});
+  next_of(strays);  // this one
+  const Child left_alone(start("LANESCOPE_FILTERS=x000")), recorded(start("LANESCOPE_FILTERS=0001"));
+  std::set<pid_t> looked_at;
+  for (const pid_t pid : {left_alone.pid(), recorded.pid()}) wait_until_it_runs(pid, "sleep");
+  for (const pid_t pid : {left_alone.pid(), recorded.pid()}) strays.look_soon(pid);
+  for (int i = 0; i < 20 || !looked_at.contains(left_alone.pid()) || !looked_at.contains(recorded.pid()); ++i, usleep(1000))
+    strays.look([&](pid_t pid) {
+      looked_at.insert(pid);
+      return false;
+    });
+  const std::vector<StrayProcesses::Stray> left = strays.take_agentless();
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].pid == left_alone.pid());
+  CHECK_THAT(left[0].reason, contains_text("a seccomp filter of its own before the agent came into it"));
+}
+
 TEST_CASE("a process of a user who may not read the agent is told of") {
   if (geteuid() != 0) return;  // only root can do this
   const lanescope::test::TemporaryFolder folder;

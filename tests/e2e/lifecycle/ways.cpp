@@ -58,6 +58,9 @@ void add_surroundings(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"seccomp-strict"}, .ranges = 220, .said = "it asks for seccomp's strict mode"});
   ways.push_back({.arguments = {"seccomp-first", "100000"}, .ranges = 100'000, .traced = "osrt"});
   ways.push_back({.arguments = {"seccomp-ends"}});
+  ways.push_back({.arguments = {"seccomp-late"}, .ranges = 150, .said = "seccomp filter"});
+  ways.push_back({.arguments = {"seccomp-exec"}, .ranges = 360, .said = "seccomp filter", .ranges_if_attached = 250});
+  ways.push_back({.arguments = {"seccomp-harmless-exec"}, .ranges = 200, .ranges_if_attached = 100});
   ways.push_back({.arguments = {"seccomp-no-sockets"}, .said = "it may have no socket by which it could report", .only = Joining::kLaunched});
   ways.push_back({.arguments = {"no-growth"}, .said = "it has no room for the memory in which it would report", .only = Joining::kLaunched});
   ways.push_back({.arguments = {"no-data"}, .said = " dropped", .only = Joining::kLaunched, .traced = "osrt"});

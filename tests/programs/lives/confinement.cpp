@@ -146,6 +146,31 @@ int calls_what_is_forbidden() {
   syscall(SYS_getppid);
   return 98;
 }
+// These calls are among what an agent does, and not among what this program does.
+int steps_behind_what_ends_agents() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 4, 0),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 3, 0),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 2, 0),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 1, 0),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  must_filter(code, std::size(code));
+  return child_with_steps(fork);
+}
+int becomes_another_behind_what_ends_agents() {
+  steps_behind_what_ends_agents();
+  become("children", "1");
+  return 99;
+}
+// A filter that has the kernel answer with an error, to a call that neither makes.
+int becomes_another_behind_harmless_filter() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_acct, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  must_filter(code, std::size(code));
+  become("exit", "7");
+  return 99;
+}
 // Its first ranges come after the filter.
 int is_guarded_first() {
   may_only_write();
@@ -359,6 +384,9 @@ std::vector<Way> confinement() {
       {"seccomp", may_only_write},
       {"seccomp-first", is_guarded_first, Begin::kWithItsWay},
       {"seccomp-ends", calls_what_is_forbidden},
+      {"seccomp-late", steps_behind_what_ends_agents, Begin::kWithItsWay},
+      {"seccomp-exec", becomes_another_behind_what_ends_agents},
+      {"seccomp-harmless-exec", becomes_another_behind_harmless_filter},
       {"opens-nothing", may_open_nothing, Begin::kWithItsWay},
       {"seccomp-no-sockets", may_have_no_sockets, Begin::kWithItsWay},
       {"no-growth", may_grow_nothing, Begin::kWithItsWay},

@@ -55,6 +55,13 @@ inline constexpr char kArmedVariable[] = "LANESCOPE_ARMED";
 inline constexpr char kArmedSocketPrefix[] = "lanescope-agent-";
 inline constexpr std::size_t kArmedNameBytes = sizeof(kArmedSocketPrefix) + 10 + 1 + 16;  // of such a name with a zero byte
 
+// environment: how many filters of system calls (seccomp(2)) a process may have that are known not to end it for what the agent does: at first those of the
+// recorder. Agents keep it current, in place, for the programs that the process becomes. An agent that leaves its process alone because of further filters puts
+// kLeftAlone in the place of the first digit.
+inline constexpr char kFiltersVariable[] = "LANESCOPE_FILTERS";
+inline constexpr std::size_t kFilterDigits = 4;
+inline constexpr char kLeftAlone = 'x';
+
 // All parts are sparse: only touched pages cost memory.
 inline constexpr std::size_t kFrameRingBytes = 64u << 20;
 inline constexpr std::size_t kThreadRingCount = 4096;
@@ -185,7 +192,8 @@ enum class AgentPhase : std::uint32_t {
   kBeginning = 5,  // CUPTI is asked to begin, and waits until the driver's lock is free
 };
 
-// Forked children that found no way to the session. They have their parent's memory, and report there.
+// Forked children that found no way to the session. They have their parent's memory, and report there. Also processes that become programs in which the agent
+// does nothing because of their filters (kFiltersVariable); their problem is ENOEXEC.
 struct LostChildren {
   static constexpr std::size_t kNamed = 16;
   struct Child {

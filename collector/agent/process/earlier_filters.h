@@ -1,0 +1,16 @@
+// Filters of system calls (seccomp(2)) that were there before the agent, in a program that was started with them or whose first recorded call comes after them.
+//
+// From within, a filter that has the kernel end the process can't be told from one that answers with an error. So a process with more filters than the recorder
+// itself, as in a container, or than an agent has examined (call_filters.h), is left alone, as if its filters forbade everything. The count of the known
+// filters is in the environment (channel::kFiltersVariable), and so is the agent's answer, which the recorder reads there.
+#pragma once
+
+namespace lanescope::agent {
+
+// Makes no system calls but those by which the loader has just loaded the agent. Call it while the agent is loaded, before anything else of the agent.
+void look_at_earlier_filters() noexcept;
+
+// The programs that this process becomes may take one filter more for harmless.
+void note_harmless_filter() noexcept;
+
+}  // namespace lanescope::agent
