@@ -123,6 +123,16 @@ void add_rates(proto::KernelMetrics& metrics) {
   }
 }
 
+bool Evaluation::prepare() {
+  bool are_known = true;
+  for (std::uint32_t set = 0; set < plan_.sets.size(); ++set) {
+    if (!program(set).config().empty()) continue;
+    programs_.erase(set);
+    are_known = false;
+  }
+  return are_known;
+}
+
 const gpu_metrics::MetricProgram& Evaluation::program(std::uint32_t set) {
   std::unique_ptr<gpu_metrics::MetricProgram>& known = programs_[set];
   if (!known)

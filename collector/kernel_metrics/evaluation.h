@@ -42,10 +42,9 @@ class Evaluation {
   // `cupti` may be null if the plan counts instructions.
   Evaluation(const gpu_metrics::CuptiFunctions* cupti, ReadPlan plan) : cupti_(cupti), plan_(std::move(plan)) {}
 
-  // Does in advance what evaluate() needs only once for all files. It takes 0.1 s in NVIDIA's library.
-  void prepare() {
-    for (std::uint32_t set = 0; set < plan_.sets.size(); ++set) program(set);
-  }
+  // Does in advance what evaluate() needs only once for all files. It takes 0.1 s in NVIDIA's library. Returns false if CUPTI knows none of the metrics of
+  // a set; a further call tries again.
+  bool prepare();
   // Evaluates the file of a process, and its files of further runs, each of which counted another set of the same launches. Memory use: the values of
   // all launches, and one image.
   [[nodiscard]] Evaluated evaluate(const std::filesystem::path& records, std::span<const std::filesystem::path> further_runs = {});

@@ -1,9 +1,13 @@
 #include "kernel_metrics/host_library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <thread>
 
 #include "agent/cupti/library/library.h"
 #include "gpu_metrics/samplers/libraries.h"
@@ -15,6 +19,21 @@ constexpr int kNewestMajor = 13;
 
 // This function is not used by sampling.
 decltype(&::cuptiProfilerHostGetBaseMetrics) get_base_metrics = nullptr;
+
+// The path of a file in CUPTI's folder; empty if the folder is not known.
+std::string beside(const gpu_metrics::CuptiFunctions& cupti, const char* file) {
+  Dl_info place{};
+  if (dladdr(reinterpret_cast<void*>(cupti.initialize), &place) == 0 || place.dli_fname == nullptr) return {};
+  return (std::filesystem::path(place.dli_fname).parent_path() / file).string();
+}
+
+// Lets the system read a file, without waiting for it.
+void read_ahead(const std::string& path) {
+  const int file = path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return;
+  posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED);
+  close(file);
+}
 
 }  // namespace
 
@@ -29,17 +48,34 @@ Result<const gpu_metrics::CuptiFunctions*> load_host_library() {
   static const std::optional<gpu_metrics::CuptiFunctions> functions = gpu_metrics::resolve_cupti(library);
   get_base_metrics = reinterpret_cast<decltype(get_base_metrics)>(dlsym(library, "cuptiProfilerHostGetBaseMetrics"));
   if (!functions) return Error{"Counters of kernels can't be read: this CUPTI is older than CUDA 12.6."};
-  // Without a driver this call is refused, but the queries made here are answered nevertheless.
-  CUpti_Profiler_Initialize_Params initialize{CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
-  functions->initialize(&initialize);
   return &*functions;
 }
 
+void load_metric_library(const gpu_metrics::CuptiFunctions& cupti) {
+  if (const std::string path = beside(cupti, "libnvperf_host.so"); !path.empty()) dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+}
+
+void initialize_profiler(const gpu_metrics::CuptiFunctions& cupti) {
+  CUpti_Profiler_Initialize_Params initialize{CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+  cupti.initialize(&initialize);
+}
+
 Result<MachineLibrary> load_for_machine() {
-  const gpu_metrics::Driver driver = gpu_metrics::open_driver({});
-  if (!driver.answers) return Error{"Counters of kernels can't be read: " + driver.failure + "."};
   const auto loaded = load_host_library();
+  gpu_metrics::number_gpus_by_bus();  // while there is one thread: this changes the environment
+  std::thread meanwhile;
+  if (loaded) {
+    read_ahead(beside(**loaded, "libnvperf_target.so"));  // for the program, which will need it
+    try {
+      meanwhile = std::thread([&loaded] { load_metric_library(**loaded); });
+    } catch (const std::system_error&) {  // then CUPTI loads it later
+    }
+  }
+  const gpu_metrics::Driver driver = gpu_metrics::open_driver({});
+  if (meanwhile.joinable()) meanwhile.join();
+  if (!driver.answers) return Error{"Counters of kernels can't be read: " + driver.failure + "."};
   if (!loaded) return loaded.error();
+  initialize_profiler(**loaded);
   MachineLibrary machine{*loaded, {}};
   for (const gpu_metrics::GpuDevice& gpu : driver.gpus) {
     CUpti_Device_GetChipName_Params chip{CUpti_Device_GetChipName_Params_STRUCT_SIZE};
@@ -56,7 +92,9 @@ bool looks_able_to_count() {
   if (access(kDevice, R_OK | W_OK) != 0 || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr) return false;
   agent::cupti::DamagedFile damaged;
   void* const library = agent::cupti::open_library(kNewestMajor, damaged);
-  return library != nullptr && gpu_metrics::resolve_cupti(library).has_value();
+  const auto functions = library != nullptr ? gpu_metrics::resolve_cupti(library) : std::nullopt;
+  if (functions) read_ahead(beside(*functions, "libnvperf_host.so"));  // it is needed soon
+  return functions.has_value();
 }
 
 Result<std::vector<std::string>> metric_names(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip) {

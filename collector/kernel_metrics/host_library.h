@@ -9,11 +9,18 @@
 
 namespace lanescope::kernel_metrics {
 
-// Loads the library that the recorder's agent uses; fails with one sentence.
+// Loads the library that the recorder's agent uses; fails with one sentence. The driver is not started: questions about metrics and values need none.
 Result<const gpu_metrics::CuptiFunctions*> load_host_library();
 
+// Loads the library that knows the metrics, which lies beside CUPTI, and which CUPTI loads at its first question otherwise: tens of milliseconds, or
+// hundreds where nothing has read the file before. Does nothing if it is not there. Any thread.
+void load_metric_library(const gpu_metrics::CuptiFunctions& cupti);
+
+// Starts CUPTI's profiler, which starts the driver. Without a driver, this does nothing.
+void initialize_profiler(const gpu_metrics::CuptiFunctions& cupti);
+
 // The same, with the chips of this machine's GPUs, each once ("GH100"). Starts the driver, which takes some tenths of a second and must be done
-// first. Fails with one sentence.
+// first; the library of metrics is loaded meanwhile. Fails with one sentence.
 struct MachineLibrary {
   const gpu_metrics::CuptiFunctions* cupti = nullptr;
   std::vector<std::string> chips;

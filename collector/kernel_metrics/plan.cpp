@@ -11,16 +11,16 @@ namespace {
 using gpu_metrics::CuptiFunctions;
 using gpu_metrics::MetricProgram;
 
-MetricProgram program(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics) {
-  return MetricProgram(cupti, chip, {}, metrics, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
-}
-
 template <typename T>
 void append(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
 }  // namespace
+
+MetricProgram program_of(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics) {
+  return MetricProgram(cupti, chip, {}, metrics, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
+}
 
 std::vector<std::string> known_metrics(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics) {
   if (metrics.empty()) return {};
@@ -34,7 +34,7 @@ std::vector<std::string> known_metrics(const CuptiFunctions& cupti, const std::s
 }
 
 std::size_t passes_of(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics) {
-  return program(cupti, chip, metrics).passes();
+  return program_of(cupti, chip, metrics).passes();
 }
 
 OnePassGroups groups_of_one_pass(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> always,
@@ -95,7 +95,10 @@ PlanWriter::PlanWriter(std::span<const std::string> instruction_metrics, const c
 }
 
 void PlanWriter::add(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics) {
-  const MetricProgram counted = program(cupti, chip, metrics);
+  add(program_of(cupti, chip, metrics), chip, metrics);
+}
+
+void PlanWriter::add(const MetricProgram& counted, const std::string& chip, std::span<const std::string> metrics) {
   channel::CounterSet set{};
   std::strncpy(set.chip, chip.c_str(), sizeof(set.chip) - 1);
   set.passes = static_cast<std::uint32_t>(counted.passes());

@@ -15,6 +15,9 @@ namespace lanescope::kernel_metrics {
 // Those of the metrics that a chip has, in their order. Takes about 5 ms for each metric that it does not have, times the logarithm of their number.
 [[nodiscard]] std::vector<std::string> known_metrics(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
 
+// What the hardware is to do for these metrics. Needs no GPU.
+[[nodiscard]] gpu_metrics::MetricProgram program_of(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
+
 // Number of passes that the metrics take together on a chip; 0 if CUPTI refuses one of them. Needs no GPU.
 [[nodiscard]] std::size_t passes_of(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
 
@@ -53,6 +56,8 @@ class PlanWriter {
   PlanWriter(std::span<const std::string> instruction_metrics, const channel::LaunchChoice& choice);
   // Requires: CUPTI accepts the metrics.
   void add(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
+  // The same with what was made of the metrics already.
+  void add(const gpu_metrics::MetricProgram& counted, const std::string& chip, std::span<const std::string> metrics);
   // The file appears complete or not at all.
   [[nodiscard]] bool write(const std::filesystem::path& folder);
 

@@ -130,14 +130,21 @@ Result<void> plan(Options& options) {
       if (passes_of(cupti, chip, std::span(&metric, 1)) == 0)
         return Error{"The chip " + chip + " has no metric " + metric + ", or it can't be counted here. All: lanescope kernels --query-metrics",
                      ErrorKind::kUsage};
-    std::vector<std::string> metrics = known_metrics(cupti, chip, wishes);
-    for (const std::string& metric : options.metrics)
-      if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
     const std::vector<std::string> always(std::begin(kAlways), std::end(kAlways));
-    for (const std::string& metric : always)
-      if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
-    if (!spreads || passes_of(cupti, chip, metrics) == 1) {
-      writer.add(cupti, chip, metrics);
+    const auto with_others = [&](std::vector<std::string> metrics) {
+      for (const std::vector<std::string>& others : {options.metrics, always})
+        for (const std::string& metric : others)
+          if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
+      return metrics;
+    };
+    std::vector<std::string> metrics = with_others(wishes);
+    if (const gpu_metrics::MetricProgram all = program_of(cupti, chip, metrics); all.passes() == 1 || (all.passes() > 0 && !spreads)) {
+      writer.add(all, chip, metrics);
+      continue;
+    }
+    metrics = with_others(known_metrics(cupti, chip, wishes));  // the chip may lack some
+    if (const gpu_metrics::MetricProgram known = program_of(cupti, chip, metrics); !spreads || known.passes() == 1) {
+      writer.add(known, chip, metrics);
       continue;
     }
     // For ranges, groups_of_runs() is not used: instructions of kernels in CUDA graphs would not be counted, and nobody would notice.
@@ -214,25 +221,24 @@ bool await_word() {
 // arrives, nothing is printed.
 enum class Begin { kAtOnce, kAtWord };
 Result<void> evaluate(const std::string& folder, uid_t user, const StandsFor& other, Begin begin) {
-  if (begin == Begin::kAtWord) await_plan(folder);
+  std::optional<Result<const gpu_metrics::CuptiFunctions*>> library;
+  if (begin == Begin::kAtWord) {  // of counts of the hardware
+    library = load_host_library();
+    if (*library) load_metric_library(***library);
+    await_plan(folder);
+  }
   Result<ReadPlan> plan = read_plan(folder);
   const bool is_counted = plan && plan->kind == channel::CounterKind::kHardware;
-  const gpu_metrics::CuptiFunctions* cupti = nullptr;
-  std::optional<Error> failure_to_load;
-  if (is_counted) {
-    const auto loaded = load_host_library();
-    if (loaded)
-      cupti = *loaded;
-    else
-      failure_to_load = loaded.error();
-  }
+  if (is_counted && !library) library = load_host_library();
+  const gpu_metrics::CuptiFunctions* const cupti = is_counted && *library ? **library : nullptr;
   Evaluation evaluation(cupti, plan ? std::move(*plan) : ReadPlan{});
-  if (begin == Begin::kAtWord) {
-    if (cupti != nullptr) evaluation.prepare();
-    if (!await_word()) return {};
+  if (cupti != nullptr && !evaluation.prepare()) {
+    initialize_profiler(*cupti);  // some version of CUPTI may ask for it
+    static_cast<void>(evaluation.prepare());
   }
+  if (begin == Begin::kAtWord && !await_word()) return {};
   if (!plan) return plan.error();
-  if (failure_to_load) return *failure_to_load;
+  if (is_counted && !*library) return library->error();
   if (const Result<void> became = become(user); !became) return became.error();
   std::error_code failure;
   const std::vector<std::filesystem::path> runs = record_folders(folder);
@@ -344,5 +350,6 @@ int lanescope::kernel_metrics::program(int count, char** arguments) {
                             : queries            ? query(options)
                             : !evaluated.empty() ? evaluate(evaluated, user, other, waits_for_word ? Begin::kAtWord : Begin::kAtOnce)
                                                  : plan_apart(options);
+  if (done && !evaluated.empty()) _exit(0);  // the session waits for this end, and NVIDIA's libraries would take their time to clean up
   return done ? 0 : fail(done.error());
 }

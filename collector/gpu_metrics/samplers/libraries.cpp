@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 
 namespace lanescope::gpu_metrics {
 namespace {
@@ -33,12 +34,16 @@ std::optional<DeviceChoice> parse_devices(const std::string& text) {
   }
 }
 
+void number_gpus_by_bus() {
+  constexpr const char* kOrder = "CUDA_DEVICE_ORDER";
+  constexpr const char* kByBus = "PCI_BUS_ID";
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  if (const char* const order = std::getenv(kOrder); order == nullptr || std::strcmp(order, kByBus) != 0) setenv(kOrder, kByBus, 1);
+}
+
 Driver open_driver(const DeviceChoice& choice) {
-  // CUDA reads these variables once. nvidia-smi numbers GPUs by bus; for `cuda-visible`, the program's own numbering is kept.
-  if (choice.kind != DeviceChoice::Kind::kCudaVisible) {
-    unsetenv("CUDA_VISIBLE_DEVICES");
-    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
-  }
+  // CUDA reads these variables once. For `cuda-visible`, the program's own numbering is kept.
+  if (choice.kind != DeviceChoice::Kind::kCudaVisible) number_gpus_by_bus();
   Driver driver;
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {

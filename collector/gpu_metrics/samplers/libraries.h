@@ -36,6 +36,8 @@ struct Driver {
   std::string failure;          // one sentence, if the driver does not answer
   std::vector<GpuDevice> gpus;  // the chosen GPUs
 };
+// Makes CUDA see all GPUs in the order of the bus, as nvidia-smi numbers them. It changes the environment, and only where it differs.
+void number_gpus_by_bus();
 // Loads libcuda.so.1 and lists the chosen GPUs. Must be called once, before anything else uses CUDA.
 [[nodiscard]] Driver open_driver(const DeviceChoice& choice);
 

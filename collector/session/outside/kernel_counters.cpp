@@ -83,7 +83,7 @@ int wait_for(pid_t pid) {
 
 // Waits for a process that should end by then, else ends it. Returns its status.
 int end(pid_t pid, std::chrono::seconds patience = std::chrono::seconds(2)) {
-  constexpr useconds_t kLook = 10'000;
+  constexpr useconds_t kLook = 1'000;
   for (const auto give_up = std::chrono::steady_clock::now() + patience; std::chrono::steady_clock::now() < give_up; usleep(kLook)) {
     int status = 0;
     if (const pid_t ended = waitpid(pid, &status, WNOHANG); ended != 0 && !(ended < 0 && errno == EINTR)) return status;
