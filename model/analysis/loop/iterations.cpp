@@ -62,7 +62,7 @@ enum class Marks : std::uint8_t {
   kXlaExecutions,  // ranges that may start them
 };
 
-std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Marks marks, SharedLaunchIndex& launches) {
+std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Marks marks) {
   constexpr FamilyId kNotAsked = kNone, kNotCounted = kNone - 1;
   std::vector<Candidate> candidates;
   std::array<std::vector<FamilyId>, 2> counted;  // of names: the families of those that may be iterations, of operators and of others
@@ -111,9 +111,10 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
     }
   }
   if (compilation && !candidates.empty()) {
-    std::set<ProcessId> processes;
-    for (const Candidate& candidate : candidates) processes.insert(trace.track_of(candidate.lane).key.process);
-    const auto gpu_times = gpu_time_of_xla_executions(trace, families, *compilation, processes, launches.of(trace));
+    std::set<LaneFamily> executions;
+    for (const Candidate& candidate : candidates)
+      if (candidate.count > 0) executions.insert({candidate.lane, candidate.family});
+    const auto gpu_times = gpu_time_of_xla_executions(trace, families, *compilation, executions);
     for (Candidate& candidate : candidates)
       if (const auto time = gpu_times.find({candidate.lane, candidate.family}); time != gpu_times.end()) candidate.total += time->second;
   }
@@ -318,7 +319,7 @@ std::vector<IterationSeries> find_iterations(const Trace& trace, Families& famil
   std::map<Marks, std::vector<Candidate>> known;
   const auto candidates = [&](Marks marks) -> const std::vector<Candidate>& {
     const auto [entry, is_new] = known.try_emplace(marks);
-    if (is_new) entry->second = candidates_of(trace, families, marks, launches);
+    if (is_new) entry->second = candidates_of(trace, families, marks);
     return entry->second;
   };
   const auto series_of_family = [&](FamilyId family, Marks marks) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "model/analysis/families.h"
-#include "model/events/launch_index.h"
 #include "model/trace/storage/interval_union.h"
 #include "model/trace/trace.h"
 
@@ -28,10 +27,12 @@ class XlaCompilation {
   std::map<ProcessId, IntervalUnion> by_process_;
 };
 
-// The time on GPUs of the work that executions of these processes launch, outside of compilation, by lane and family of the executions. Executions
-// return when their work is enqueued, so their own time says little. O(CUDA calls, and GPU work of the processes).
-[[nodiscard]] std::map<std::pair<LaneId, FamilyId>, Nanoseconds> gpu_time_of_xla_executions(const Trace& trace, Families& families,
-                                                                                            const XlaCompilation& compilation,
-                                                                                            const std::set<ProcessId>& processes, const LaunchIndex& launches);
+using LaneFamily = std::pair<LaneId, FamilyId>;
+
+// The time on GPUs of the work that executions of these families in these lanes launch, outside of compilation. Executions return when their work is
+// enqueued, so their own time says little. Of more than 1,000 executions, or of executions that make more than 65,536 calls, an even selection stands for
+// all. O(events of the lanes + calls of the selection · log calls + GPU work of the segments that have work of these).
+[[nodiscard]] std::map<LaneFamily, Nanoseconds> gpu_time_of_xla_executions(const Trace& trace, Families& families, const XlaCompilation& compilation,
+                                                                           const std::set<LaneFamily>& wanted);
 
 }  // namespace lanescope::analysis

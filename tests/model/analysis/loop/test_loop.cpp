@@ -4,6 +4,7 @@
 #include "loop/loop_work.h"
 #include "model/analysis/diff/trace_diff.h"
 #include "model/analysis/loop/loop.h"
+#include "model/events/launch_index.h"
 #include "scenario.h"
 #include "support/catch.h"
 
@@ -100,6 +101,43 @@ TEST_CASE("executions without GPU work are told from those of the compiler by it
   const std::vector<IterationSeries> measured = find_iterations(*trace, families, "XlaModule:#prefix=,hlo_module=gemm_fusion_dot.40,program_id=100#");
   REQUIRE(measured.size() == 1);  // only if they are asked for
   CHECK(measured.front().ranges.size() == 30);
+}
+
+TEST_CASE("which of XLA's modules is the loop is told without an index of all launches") {
+  Scenario program;
+  compile_and_step(program, 50);
+  const auto trace = program.trace();
+  Families families(*trace);
+  SharedLaunchIndex launches;
+  const auto series = find_iterations(*trace, families, {}, launches);
+  REQUIRE(series.size() == 1);
+  CHECK_THAT(families.text(series.front().family), contains_text("hlo_module=jit_step"));
+  CHECK_FALSE(launches.is_made());
+}
+
+TEST_CASE("of many executions of XLA an even selection tells which module takes most of the GPU's time") {
+  // Two modules take turns 3,000 times. Each enqueues two kernels: "small" takes more of the GPU's time in the first half alone.
+  Scenario program;
+  program.builder()->set_domain(program.process(), kXlaDomain, "TSL");
+  constexpr int kTurns = 3'000;
+  const auto execute = [&](const std::string& module, Nanoseconds t, Nanoseconds each) {
+    program.range("XlaModule:#prefix=,hlo_module=" + module + ",program_id=1#", t, t + 20 * kMicrosecond, 0, kXlaDomain);
+    for (int k = 0; k < 2; ++k)
+      program.kernel(module, t + k * 5 * kMicrosecond, t + k * 5 * kMicrosecond + 4'000, t + 20 * kMicrosecond + k * each,
+                     t + 20 * kMicrosecond + (k + 1) * each);
+  };
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const Nanoseconds t = turn * kMillisecond;
+    execute("small", t, turn < kTurns / 2 ? 40 * kMicrosecond : 10 * kMicrosecond);  // 150 ms in all
+    execute("large", t + kMillisecond / 2, 30 * kMicrosecond);                       // 180 ms
+  }
+  const auto trace = program.trace();
+  Families families(*trace);
+  SharedLaunchIndex launches;
+  const auto series = find_iterations(*trace, families, {}, launches);
+  REQUIRE(series.size() == 1);
+  CHECK_THAT(families.text(series.front().family), contains_text("hlo_module=large"));
+  CHECK_FALSE(launches.is_made());
 }
 
 TEST_CASE("a program without a GPU has a loop, too") {
