@@ -130,7 +130,7 @@ const std::array kRules{
     Rule{"kernel_bounds", "What bounds kernels, and what they could win",
          "Kernels whose hardware counters were read, with what bounds them, and the cause that could win most in all their launches. From "
          "counters (--kernels=counters).",
-         RuleOrigin::kLanescope, kKernelBoundOptions, find_kernel_bounds},
+         RuleOrigin::kLanescope, kKernelBoundOptions, find_kernel_bounds, Rule::Needs::kEvents, collect_kernel_bounds},
     Rule{"fp32_products", "Matrix products in FP32 that tensor cores could take",
          "Matrix products and convolutions of cuBLAS, cuDNN and CUTLASS, by their names, that run on FP32 units of a GPU with tensor cores.",
          RuleOrigin::kLanescope, kFp32ProductOptions, find_fp32_products, Rule::Needs::kEvents, collect_fp32_products},

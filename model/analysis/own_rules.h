@@ -26,6 +26,7 @@ void collect_staircase(const RuleContext& context, const RuleArguments& argument
 void collect_one_stream(const RuleContext& context, const RuleArguments& arguments);
 void collect_launch_shapes(const RuleContext& context, const RuleArguments& arguments);
 void collect_low_occupancy(const RuleContext& context, const RuleArguments& arguments);
+void collect_kernel_bounds(const RuleContext& context, const RuleArguments& arguments);
 void collect_kernel_stalls(const RuleContext& context, const RuleArguments& arguments);
 void collect_fp32_products(const RuleContext& context, const RuleArguments& arguments);
 

@@ -6,6 +6,7 @@
 
 #include "../own_rules.h"
 #include "../wording.h"
+#include "covered_kernels.h"
 #include "loop/loop_work.h"
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/instructions/costly_line.h"
@@ -24,9 +25,10 @@ struct Candidate {
   Recurrence recurrence = Recurrence::kRecurring;  // kOnce: no launch of its kind is in the loop
   std::uint64_t runs = 0;                          // launches of its kind, only those in the loop if there are any
   Nanoseconds time = 0;                            // time of all launches of its kind, only those in the loop if there are any
+  double once = 1;                                 // share of that time that is left if launches at the same time count once
   std::vector<Advice> told;                        // causes that this rule must report, in order: those that no other rule's answer names
   [[nodiscard]] const Advice* first() const { return verdict.advice.empty() ? nullptr : &verdict.advice.front(); }
-  [[nodiscard]] Nanoseconds winnable(const Advice& one) const { return static_cast<Nanoseconds>(one.gain * static_cast<double>(time)); }
+  [[nodiscard]] Nanoseconds winnable(const Advice& one) const { return static_cast<Nanoseconds>(one.gain * once * static_cast<double>(time)); }
   [[nodiscard]] Nanoseconds winnable() const { return first() == nullptr ? 0 : winnable(*first()); }
   // The time by which it is large enough to be named.
   [[nodiscard]] Nanoseconds weight() const { return told.empty() ? 0 : told.front().is_gain_known ? winnable(told.front()) : time; }
@@ -178,6 +180,10 @@ stats::Table table_of(const Trace& trace, const RecordedMetrics& recorded, const
 
 }  // namespace
 
+void collect_kernel_bounds(const RuleContext& context, const RuleArguments&) {
+  if (!context.trace.kernel_records().measured.empty()) context.collectors->want<CoveredKernels>(context);
+}
+
 Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   RuleAnswer answer;
@@ -191,6 +197,7 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
       trace, recorded.measurements, [&](EventRef kernel) { return context.time.contains(trace.lane(kernel.lane).start(kernel.index)) && work.has(kernel); });
   std::vector<Candidate> candidates;
   OtherRules other_rules(context);
+  const auto& covered = context.collectors->of<CoveredKernels>(context);
   for (const std::size_t number : recorded.one_of_each([&](const Measurement& one) { return context.time.contains(trace.event(one.event).start); })) {
     const Measurement& measurement = recorded.measurements[number];
     Candidate candidate{number,
@@ -198,6 +205,7 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
                         Recurrence::kRecurring,
                         measurement.of_its_kind.count,
                         recorded.weight(number),
+                        1,
                         {}};
     if (in_loop[number].count > 0) {
       candidate.runs = in_loop[number].count;
@@ -205,6 +213,7 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
     } else {
       candidate.recurrence = Recurrence::kOnce;
     }
+    candidate.once = covered.share(measurement.gpu, trace.event(measurement.event).name, candidate.recurrence);
     const Advice* const first = candidate.first();
     const bool is_first_said = first != nullptr && other_rules.name(*first, measurement);
     const bool is_grid = is_first_said && (first->rule == "small_grid" || first->rule == "tail_wave");

@@ -9,6 +9,7 @@
 #include "../collectors.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "covered_kernels.h"
 #include "idle/gpu_operations.h"
 #include "loop/loop_work.h"
 #include "model/kernels/counters/recorded_metrics.h"
@@ -157,8 +158,9 @@ struct Candidate {
   const StallCount* stall = nullptr;
   Launches launches;
   double gain = 0;           // share of the kernel's time, at most
+  double once = 1;           // share of the launches' time that is left if those at the same time count once
   bool is_measured = false;  // by counters, too, and they say that no unit is used well
-  [[nodiscard]] Nanoseconds winnable() const { return static_cast<Nanoseconds>(gain * static_cast<double>(launches.total)); }
+  [[nodiscard]] Nanoseconds winnable() const { return static_cast<Nanoseconds>(gain * once * static_cast<double>(launches.total)); }
 };
 
 std::string share_text(double share) {
@@ -258,7 +260,9 @@ stats::Table table_of(const Trace& trace, const std::vector<Candidate>& candidat
 }  // namespace
 
 void collect_kernel_stalls(const RuleContext& context, const RuleArguments&) {
-  if (!context.trace.kernel_records().windows.empty()) context.collectors->want<KernelLaunches>(context);
+  if (context.trace.kernel_records().windows.empty()) return;
+  context.collectors->want<KernelLaunches>(context);
+  context.collectors->want<CoveredKernels>(context);
 }
 
 Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArguments& arguments) {
@@ -269,6 +273,7 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
     return answer;
   }
   const Parts parts(context);
+  const auto& covered = context.collectors->of<CoveredKernels>(context);
   const LaunchesByName& of_loop = parts.of(Recurrence::kRecurring).launches->by_name;
   std::vector<Candidate> candidates;
   for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
@@ -287,7 +292,8 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
       constexpr double kUsedWell = 0.6;  // of its peak
       const std::optional<double> used = parts.most_used(recurrence, sum.gpu, sum.process, sum.kernel);
       if (used && *used >= kUsedWell) continue;
-      candidates.push_back({recurrence, &sum, stall, of_name->second, std::min({empty_slots, share, 1 - used.value_or(0)}), used.has_value()});
+      candidates.push_back({recurrence, &sum, stall, of_name->second, std::min({empty_slots, share, 1 - used.value_or(0)}),
+                            covered.share(sum.gpu, sum.kernel, recurrence), used.has_value()});
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });

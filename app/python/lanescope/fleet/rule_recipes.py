@@ -129,25 +129,20 @@ def _used_at_once(used: "list[list[Any]]") -> "set[str]":
 _KERNEL_RULES = ("fp32_products", "kernel_bounds", "kernel_stalls", "low_occupancy", "small_grid", "tail_wave")
 
 
-# These count each launch whole, also while others of the same kernel ran: those of several streams, or of processes that share a GPU.
-_RULES_BY_LAUNCH = ("kernel_bounds", "kernel_stalls")
-
-
-def _covered_times(trace: Trace) -> "dict[str, tuple[int, float]]":
-    """By kernel: the ns in which it ran, where launches at the same time on a GPU count once; and their share of the sum of its durations."""
+def _covered_times(trace: Trace) -> "dict[str, int]":
+    """By kernel: the ns in which it ran, where launches at the same time on a GPU count once."""
     data, texts = trace.kernels[["name", "process", "device", "start", "duration"]].coded()
     used, of_row = np.unique(np.stack((data["process"], data["device"])), axis=1, return_inverse=True)
     names, gpus = sorted(set(texts["name"])), [_gpu(trace, *each) for each in used.T.tolist()]
     name_numbers, gpu_numbers = ({each: i for i, each in enumerate(dict.fromkeys(several))} for several in (names, gpus))
     of_name, of_gpu = (np.array(numbers, dtype=np.int64) for numbers in ([name_numbers[text] for text in texts["name"]], [gpu_numbers[gpu] for gpu in gpus]))
     keys = of_name[data["name"]] * len(gpu_numbers) + of_gpu[of_row.reshape(-1)]
-    sums: "dict[str, tuple[int, int]]" = {}
+    sums: "dict[str, int]" = {}
     for key, rows in groups_of(keys, len(names) * len(gpu_numbers)):
         name = names[key // len(gpu_numbers)]
         begin, end = union(data["start"][rows], data["start"][rows] + data["duration"][rows])
-        once, total = sums.get(name, (0, 0))
-        sums[name] = (once + int((end - begin).sum()), total + int(data["duration"][rows].sum()))
-    return {name: (once, once / max(1, total)) for name, (once, total) in sums.items()}
+        sums[name] = sums.get(name, 0) + int((end - begin).sum())
+    return sums
 
 
 def _gpu(trace: Trace, instance: int, number: int) -> str:
@@ -173,8 +168,8 @@ class Kernels(KernelSum):
         won: "dict[str, dict[str, int]]" = {}
         for rule in _KERNEL_RULES:
             for row in said.get(rule, []):
-                once, share = covered.get(row["Kernel"], (0, 0.0))
-                gain = round(row["Winnable at Most (ns)"] * (share if rule in _RULES_BY_LAUNCH else 1)) if _is_gain_known(rule, row) else 0
+                once = covered.get(row["Kernel"], 0)
+                gain = row["Winnable at Most (ns)"] if _is_gain_known(rule, row) else 0
                 of_kernel = won.setdefault(row["Kernel"], {})
                 of_kernel[rule] = min(of_kernel.get(rule, 0) + gain, once)  # a kernel of the loop may run beside one that runs once
         return super().map(trace, path) | {"won": won}

@@ -186,6 +186,36 @@ TEST_CASE("the rule ranks what kernels could win in all their launches") {
   CHECK(none->findings.empty());
 }
 
+TEST_CASE("where processes share a GPU, a kernel could win the time that its launches cover there, and no more") {
+  // Each of two processes launches "scattered" for 2 ms, of which 1 ms is at the same time: 3 ms of 4 ms.
+  TraceBuilder builder;
+  const ProcessId measured = builder.process_of_instance(1), other = builder.process_of_instance(2);
+  const GpuId gpu = builder.gpu_of_device(measured, 0);
+  KernelDetail shape;
+  shape.grid[0] = 13'200;
+  shape.block[0] = 256;
+  const DetailId detail = builder.intern(shape);
+  const NameId name = builder.intern("scattered");
+  const auto launch = [&](ProcessId process, Nanoseconds start) {
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = 7}, {Event{start, 2 * kMillisecond, name, 1, detail}});
+  };
+  launch(measured, 0);
+  launch(other, kMillisecond);
+  MeasuredLaunch counters{measured, 1, KernelReplay::kOnePass, 1, {}, 0, {}};
+  for (const auto& [metric, value] :
+       {std::pair("gpu__time_duration.sum", 2e6), std::pair("sm__throughput.avg.pct_of_peak_sustained_elapsed", 6.0),
+        std::pair("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", 85.0),
+        std::pair("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 85.0), std::pair("lts__throughput.avg.pct_of_peak_sustained_elapsed", 77.0),
+        std::pair("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", 4.0)})
+    counters.values.push_back({builder.kernel_metric(metric), value});
+  builder.add(std::move(counters));
+  const auto trace = builder.snapshot();
+  const auto answer = analysis::apply_rule(*trace, *analysis::parse_rule("kernel_bounds"));
+  REQUIRE(answer);
+  REQUIRE(answer->findings.size() == 1);
+  CHECK(answer->findings.front().cost == Approx(kGain * 2 * kMillisecond * 3 / 4).margin(1));
+}
+
 TEST_CASE("of a time a kernel could win no more than its launches took in it") {
   const auto trace = recorded();
   // The second of the three launches was measured: 1 ms at 10 ms.

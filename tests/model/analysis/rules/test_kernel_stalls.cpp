@@ -163,13 +163,20 @@ TEST_CASE("waiting of a kernel whose counters say that a unit is used well is no
     window.samples.push_back({function, builder.stall_reason("selected"), 0, 100, 0});
   }
   builder.add(window);
-  const auto trace = builder.snapshot();
-  const auto answer = analysis::apply_rule(*trace, *analysis::parse_rule("kernel_stalls"));
-  REQUIRE(answer);
-  REQUIRE(answer->findings.size() == 1);
-  CHECK_THAT(answer->findings[0].title, contains_text("Warps of kernel waits wait for"));
-  CHECK_THAT(answer->findings[0].title, contains_text("could save up to"));
-  CHECK(answer->findings[0].cost == Approx(0.6 * 1'000'000).margin(1));  // of the 0.9 for which it waits
+  const auto found = [&builder] {
+    const auto answer = analysis::apply_rule(*builder.snapshot(), *analysis::parse_rule("kernel_stalls"));
+    REQUIRE(answer);
+    REQUIRE(answer->findings.size() == 1);
+    return answer->findings[0];
+  };
+  CHECK_THAT(found().title, contains_text("Warps of kernel waits wait for"));
+  CHECK_THAT(found().title, contains_text("could save up to"));
+  CHECK(found().cost == Approx(0.6 * 1'000'000).margin(1));  // of the 0.9 for which it waits
+  // Another process runs the same kernel on the GPU at the same time: of the 2 ms of both launches, half can be won.
+  TrackKey other = track;
+  other.process = builder.process_of_instance(2);
+  builder.add(other, {Event{20'000'000, 1'000'000, builder.intern("waits"), 2, detail}});
+  CHECK(found().cost == Approx(0.6 * 500'000).margin(1));
 }
 
 TEST_CASE("warps that wait for their stores to leave do so at the store, not at the end of the kernel") {
