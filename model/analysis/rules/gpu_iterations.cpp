@@ -233,9 +233,6 @@ class WorkOfGpus : public OperationVisitor {
   std::optional<WorkOfGpu> work_;  // of the current GPU, if it is used
 };
 
-// Of processes and GPUs, by iteration: idle time in front of what others did. It is added to theirs once nobody else adds to that.
-using IdleForOthers = std::map<std::pair<OfProcess*, GpuId>, std::vector<Nanoseconds>>;
-
 enum class Overhead : std::uint8_t {
   kDiffers,       // counts as a cause of idle time like all others
   kReadsCounters  // is time that was asked for
@@ -244,8 +241,8 @@ enum class Overhead : std::uint8_t {
 // Why a GPU was idle: its gaps come in order of time, while another thread adds up what it did.
 class IdleOfGpu {
  public:
-  IdleOfGpu(const Trace& trace, GpuId gpu, Overhead overhead, std::span<OfProcess* const> users, IdleForOthers& for_others)
-      : trace_(trace), gpu_(gpu), overhead_(overhead), users_(users), for_others_(for_others), ends_(users), at_begin_(users.size()) {
+  IdleOfGpu(const Trace& trace, GpuId gpu, Overhead overhead, std::span<OfProcess* const> users)
+      : trace_(trace), gpu_(gpu), overhead_(overhead), users_(users), ends_(users), at_begin_(users.size()) {
     for (std::size_t user = 0; user < users.size(); ++user) {
       Owner& owner = owners_[users[user]->series->process];
       owner.users.push_back(user);
@@ -306,7 +303,7 @@ class IdleOfGpu {
       iterations.add(of_gpu.components[i], iteration, owner.times[i] - before.times[i]);
       of_others -= owner.times[i] - before.times[i];
     }
-    if (of_others != 0) iterations.add(for_others_[{users_[user], gpu_}], iteration, of_others);
+    iterations.add(of_gpu.components[kIdleForOthers], iteration, of_others);
     iterations.add(of_gpu.reading, iteration, reading_ - before.reading);
   }
 
@@ -333,7 +330,6 @@ class IdleOfGpu {
   GpuId gpu_;
   Overhead overhead_;
   std::span<OfProcess* const> users_;
-  IdleForOthers& for_others_;
   std::map<ProcessId, Owner> owners_;
   std::vector<const Owner*> owner_of_user_;
   IterationEnds ends_;
@@ -355,7 +351,6 @@ void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> w
   if (users.empty()) return;
   WorkOfGpus work(context, waits, users);
   OperationVisitor* const beside = &work;
-  IdleForOthers idle_for_others;
   std::optional<IdleOfGpu> idle;
   std::optional<GpuId> last;
   visit_idle(context, 1,
@@ -365,17 +360,13 @@ void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> w
                if (last != gap.gpu) {
                  if (idle) idle->finish();
                  const Overhead overhead = with_readings.contains(gap.gpu) ? Overhead::kReadsCounters : Overhead::kDiffers;
-                 idle.emplace(context.trace, gap.gpu, overhead, of_gpu->second, idle_for_others);
+                 idle.emplace(context.trace, gap.gpu, overhead, of_gpu->second);
                  last = gap.gpu;
                }
                for (const IdlePart& part : parts) idle->add(gap, part);
              },
              {&beside, 1});
   if (idle) idle->finish();
-  for (const auto& [of, times] : idle_for_others) {
-    Iterations& iterations = of.first->iterations;
-    for (std::size_t i = 0; i < times.size(); ++i) iterations.add(iterations.gpus[of.second].components[kOthers], i, times[i]);
-  }
 }
 
 }  // namespace lanescope::analysis

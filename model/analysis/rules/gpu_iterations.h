@@ -18,9 +18,11 @@ namespace lanescope::analysis {
 
 // What the time of an iteration consists of, as seen from the GPUs of its process. After the idle causes comes GPU work that the iteration enqueued,
 // whenever it was done: first all except communication; then communication beside which nothing else runs; then the part of that which is known to be
-// waiting for a rank that came later. Last come other processes that use the GPU: what it did for them alone, and idle time in front of their work.
-inline constexpr std::size_t kWork = kIdleCauses, kCommunicating = kIdleCauses + 1, kWaiting = kIdleCauses + 2, kOthers = kIdleCauses + 3;
-inline constexpr std::size_t kComponents = kIdleCauses + 4;
+// waiting for a rank that came later. Last come other processes that use the GPU: what it did for them alone; then idle time in front of their work,
+// in which this process had nothing for the GPU either.
+inline constexpr std::size_t kWork = kIdleCauses, kCommunicating = kIdleCauses + 1, kWaiting = kIdleCauses + 2, kOthers = kIdleCauses + 3,
+                             kIdleForOthers = kIdleCauses + 4;
+inline constexpr std::size_t kComponents = kIdleCauses + 5;
 using Components = std::array<Nanoseconds, kComponents>;
 
 struct Iteration {

@@ -61,6 +61,7 @@ Message component_name(std::size_t component, Waiting waiting) {
   if (component == kCommunicating) return Message(waiting == Waiting::kIsKnown ? "communication" : "communication, or waiting for other ranks");
   if (component == kWaiting) return Message("waiting for a rank that came later");
   if (component == kOthers) return Message("time in which other processes used the GPU");
+  if (component == kIdleForOthers) return Message("idle GPU before work of other processes");
   return Message("idle GPU: {cause}", {{"cause", Message(idle_cause_name(static_cast<IdleCause>(component)))}});
 }
 
@@ -137,8 +138,8 @@ std::string_view advice_about(std::size_t component, Waiting waiting) {
   if (component == kWaiting) return "Look at what the rank that came later does at this time (imbalance): nothing is to be won on those that wait for it.";
   if (component == kOthers)
     return "Look whether this process had work for the GPU at this time. If it had, give the other processes another GPU, or another time; if not, look at "
-           "what "
-           "its threads did.";
+           "what its threads did.";
+  if (component == kIdleForOthers) return "This process had no work for the GPU at this time: look at what its threads did.";
   if (static_cast<IdleCause>(component) == IdleCause::kCommunication)
     return "Look at the other ranks at this time: collectives end when the last one has come.";
   return "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints, garbage collection and loaders that run "

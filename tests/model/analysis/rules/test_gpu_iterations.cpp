@@ -168,7 +168,8 @@ TEST_CASE("what a GPU did for the iterations of several processes equals the sum
       CHECK(found.busy_in(i) == expected.busy[i]);
       CHECK(found.of(i, kWork) == expected.work[i]);
       CHECK(found.of(i, kCommunicating) == expected.communicating[i]);
-      CHECK(found.of(i, kOthers) == expected.others[i] + idle.others[i]);
+      CHECK(found.of(i, kOthers) == expected.others[i]);
+      CHECK(found.of(i, kIdleForOthers) == idle.others[i]);
       CHECK(found.held_in(i) == idle.held[i]);
       held += idle.held[i];
       for (std::size_t cause = 0; cause < kIdleCauses; ++cause) CHECK(found.of(i, cause) == idle.causes[i][cause]);
@@ -204,8 +205,10 @@ TEST_CASE("what a GPU did for another process, and was idle for in front of that
   const Iterations::OfGpu &of_first = processes[0].iterations.gpus.at(0), &of_second = processes[1].iterations.gpus.at(0);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < kSteps; ++i) {
-    wrong += of_first.of(i, kOthers) != 30 + 30 ? 1 : 0;                          // idle until the other process's kernel, then that kernel
-    wrong += of_second.of(i, kOthers) != (i + 1 < kSteps ? 20 + 20 : 0) ? 1 : 0;  // nothing follows the last one
+    // Idle until the other process's kernel, then that kernel; nothing follows the last one.
+    const Nanoseconds rest = i + 1 < kSteps ? 20 : 0;
+    wrong += of_first.of(i, kIdleForOthers) != 30 || of_first.of(i, kOthers) != 30 ? 1 : 0;
+    wrong += of_second.of(i, kIdleForOthers) != rest || of_second.of(i, kOthers) != rest ? 1 : 0;
     wrong += of_first.busy_in(i) != 20 || of_second.busy_in(i) != 30 ? 1 : 0;
   }
   CHECK(wrong == 0);
