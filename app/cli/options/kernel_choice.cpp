@@ -98,6 +98,7 @@ kernels::RecordedMetrics chosen_kernels(kernels::RecordedMetrics recorded, const
     const std::uint64_t number = fitting++;
     if (number < choice.skip || (choice.count != 0 && number - choice.skip >= choice.count)) continue;
     chosen.metrics.add(kernel);
+    chosen.numbers.push_back(recorded.number(i));
     if (!recorded.measurements.empty()) chosen.measurements.push_back(recorded.measurements[i]);
   }
   for (LeftOutKernel& left_out : recorded.left_out)

@@ -126,7 +126,7 @@ stats::Table section_table(const RecordedMetrics& kernels, const std::vector<std
     for (const kernels::Section& one : kernels::sections(kernels.metrics, kernel)) {
       if (!is_wanted(one.name)) continue;
       for (const kernels::SectionRow& row : one.rows)
-        table.add_row(static_cast<std::int64_t>(number), table.add_text(kernel.name), table.add_text(std::string(one.name)),
+        table.add_row(static_cast<std::int64_t>(kernels.number(number)), table.add_text(kernel.name), table.add_text(std::string(one.name)),
                       table.add_text(row.label.english()), table.add_text(value_text(row)));
     }
   }
@@ -153,7 +153,7 @@ stats::Table raw_table(const RecordedMetrics& kernels) {
     const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
     for (std::size_t i = 0; i < kernel.values.size(); ++i)
       if (std::isfinite(kernel.values[i]))
-        table.add_row(static_cast<std::int64_t>(number), table.add_text(kernel.name), table.add_text(kernels.metrics.metrics()[i].name),
+        table.add_row(static_cast<std::int64_t>(kernels.number(number)), table.add_text(kernel.name), table.add_text(kernels.metrics.metrics()[i].name),
                       table.add_text(kernels.metrics.metrics()[i].unit), table.add_text(rounded("%.12g", kernel.values[i])));
   }
   return table;
@@ -201,7 +201,7 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
     const kernels::Verdict verdict = kernels::judge(kernels.metrics, kernel);
     const double microseconds = static_cast<double>(kernels::duration(kernels.metrics, kernel)) / 1000;
     const double weight = static_cast<double>(kernels.weight(number)) / 1000;
-    std::cout << number << ". " << kernel.name << "\n   " << (microseconds > 0 ? rounded("%.1f us", microseconds) : "Its time was not measured")
+    std::cout << kernels.number(number) << ". " << kernel.name << "\n   " << (microseconds > 0 ? rounded("%.1f us", microseconds) : "Its time was not measured")
               << ", bound by " << kernels::bound_text(verdict);
     if (!kernels.measurements.empty() && kernels.measurements[number].passes > 0) std::cout << ". " << measurement_text(kernels.measurements[number]);
     std::cout << '\n';

@@ -40,7 +40,10 @@ struct RecordedMetrics {
   KernelMetrics metrics;
   std::vector<Measurement> measurements;  // one for each of metrics.kernels(); empty without a trace, as for files of Nsight Compute
   std::vector<LeftOutKernel> left_out;
+  std::vector<std::size_t> numbers = {};  // of metrics.kernels() among all that were measured, if others were left out by choice
 
+  // The number by which lists name a kernel: the same whichever others are left out.
+  [[nodiscard]] std::size_t number(std::size_t kernel) const { return numbers.empty() ? kernel : numbers[kernel]; }
   // Time of all launches of its kind on the timeline, which is the value of a gain. Without a timeline, the duration that its counter gives.
   [[nodiscard]] Nanoseconds weight(std::size_t kernel) const;
   // One launch of each kind, by weight: the launch of median duration among those for which `counts` is true, because several measured launches say the same.
