@@ -24,9 +24,10 @@ struct NamedUnit {
   std::string_view name;    // of the option
   std::string_view symbol;  // after a title
   double nanoseconds;
-  int decimals;  // as nsys 2025.3.1 prints them
+  int decimals;        // for people, as nsys 2025.3.1 prints them
+  int whole_decimals;  // for programs: a nanosecond
 };
-constexpr std::array<NamedUnit, 4> kTimeUnits = {{{"nsec", "ns", 1, 0}, {"usec", "us", 1e3, 3}, {"msec", "ms", 1e6, 4}, {"sec", "s", 1e9, 4}}};
+constexpr std::array<NamedUnit, 4> kTimeUnits = {{{"nsec", "ns", 1, 0, 0}, {"usec", "us", 1e3, 3, 3}, {"msec", "ms", 1e6, 4, 6}, {"sec", "s", 1e9, 4, 9}}};
 
 constexpr double kBytesPerMegabyte = 1e6;
 constexpr int kSizeDecimals = 3;
@@ -54,6 +55,14 @@ void append_number(std::string& text, std::int64_t value) {
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
+// The value divided by ten as often as there are decimals: "1.234" for 1234 and 3.
+void append_shifted(std::string& text, std::int64_t value, int decimals) {
+  const std::size_t first = text.size() + (value < 0 ? 1 : 0), most = static_cast<std::size_t>(decimals);
+  append_number(text, value);
+  if (const std::size_t digits = text.size() - first; digits <= most) text.insert(first, most + 1 - digits, '0');
+  text.insert(text.size() - most, 1, '.');
+}
+
 // Nsight Systems' averages round halves away from zero. With one decimal, only .25 and .75 are exact halves in binary, and the latter rounds up anyway:
 // the former is moved beyond the half.
 double past_half(double value) {
@@ -74,11 +83,18 @@ double time_on_scale(double nanoseconds, const Scale& scale) {
 
 double on_scale(double value, Unit unit, const Scale& scale) { return unit == Unit::kNanoseconds ? time_on_scale(value, scale) : value / scale.divisor; }
 
-Scale scale_of(Unit unit, TimeUnit time_unit) {
+// Programs get all digits that they get in nanoseconds: of whole numbers a nanosecond, of averages a tenth of it.
+enum class Digits : std::uint8_t { kForPeople, kOfWholeNumbers, kOfReals };
+
+Scale scale_of(Unit unit, TimeUnit time_unit, Digits digits) {
   switch (unit) {
-    case Unit::kNanoseconds:
+    case Unit::kNanoseconds: {
       if (time_unit == TimeUnit::kNanoseconds) return {};
-      return {kTimeUnits[static_cast<std::size_t>(time_unit)].nanoseconds, kTimeUnits[static_cast<std::size_t>(time_unit)].decimals};
+      const NamedUnit& named = kTimeUnits[static_cast<std::size_t>(time_unit)];
+      return {named.nanoseconds, digits == Digits::kForPeople        ? named.decimals
+                                 : digits == Digits::kOfWholeNumbers ? named.whole_decimals
+                                                                     : named.whole_decimals + kRealDecimals};
+    }
     case Unit::kBytes:
     case Unit::kBytesPerSecond:
       return {kBytesPerMegabyte, kSizeDecimals};
@@ -134,11 +150,14 @@ void append_cell(std::string& text, const Table& table, const Column& column, st
     return;
   }
   const std::size_t first = text.size();
-  const Scale scale = scale_of(column.unit, unit);
+  const Digits digits = separators == Separators::kThousands ? Digits::kForPeople : column.has_reals() ? Digits::kOfReals : Digits::kOfWholeNumbers;
+  const Scale scale = scale_of(column.unit, unit, digits);
   if (!column.has_reals()) {
     const std::int64_t value = column.integer(row);
     if (value == kNoInteger) return;
-    if (scale.decimals)
+    if (scale.decimals && digits == Digits::kOfWholeNumbers && column.unit == Unit::kNanoseconds)
+      append_shifted(text, value, *scale.decimals);
+    else if (scale.decimals)
       append_number(text, static_cast<double>(value) / scale.divisor, *scale.decimals);
     else
       append_number(text, value);

@@ -93,12 +93,20 @@ TEST_CASE("cells wider than 100 characters are clipped with an ellipsis") {
 TEST_CASE("times are shown in the unit that was asked for") {
   Table table({integers("Total", Unit::kNanoseconds), reals("Avg", Unit::kNanoseconds), integers("Count")});
   table.add_row(std::int64_t{13'840'300}, 13'840'349.9, std::int64_t{5});
-  CHECK(format_table(table, Format::kCsv, TimeUnit::kMilliseconds) == "Total (ms),Avg (ms),Count\n13.8403,13.8403,5\n");
+  CHECK(format_table(table, Format::kCsv, TimeUnit::kMilliseconds) == "Total (ms),Avg (ms),Count\n13.840300,13.8403499,5\n");
 
   Table halves({reals("Avg", Unit::kNanoseconds), reals("Med", Unit::kNanoseconds), reals("StdDev", Unit::kNanoseconds)});
   halves.add_row(17'866.5, 7'750.5, 315'074.46);  // nsys 2025.3.1 printed these figures of a recording in both units
   CHECK(format_table(halves, Format::kCsv, TimeUnit::kNanoseconds) == "Avg (ns),Med (ns),StdDev (ns)\n17866.5,7750.5,315074.5\n");
-  CHECK(format_table(halves, Format::kCsv, TimeUnit::kMicroseconds) == "Avg (us),Med (us),StdDev (us)\n17.867,7.750,315.075\n");
+  CHECK_THAT(format_table(halves, Format::kColumn, TimeUnit::kMicroseconds),
+             contains_text(" 17.867 ") && contains_text(" 7.750 ") && contains_text(" 315.075"));
+
+  // Programs get every nanosecond, and of averages the tenths, in every unit.
+  CHECK(format_table(halves, Format::kCsv, TimeUnit::kMicroseconds) == "Avg (us),Med (us),StdDev (us)\n17.8665,7.7505,315.0745\n");
+  Table exact({integers("Time", Unit::kNanoseconds)});
+  for (const std::int64_t time : {std::int64_t{1}, std::int64_t{-20}, std::int64_t{1'795'185'653'951'073'923}}) exact.add_row(time);
+  CHECK(format_table(exact, Format::kCsv, TimeUnit::kSeconds) == "Time (s)\n0.000000001\n-0.000000020\n1795185653.951073923\n");
+  CHECK(format_table(exact, Format::kTsv, TimeUnit::kMicroseconds) == "Time (us)\n0.001\n-0.020\n1795185653951073.923\n");
   CHECK(time_unit_of("ms") == TimeUnit::kMilliseconds);
   CHECK(time_unit_of("usec") == TimeUnit::kMicroseconds);
   CHECK(time_unit_of("s") == TimeUnit::kSeconds);
