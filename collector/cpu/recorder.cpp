@@ -35,6 +35,7 @@ proto::Diagnostic diagnostic(proto::Severity severity, proto::ComponentState sta
   note.set_component(proto::COMPONENT_CPU);
   note.set_state(state);
   note.set_text(text);
+  note.set_kind(proto::DIAGNOSTIC_OTHER);
   return note;
 }
 

@@ -23,13 +23,14 @@ void FrameOutput::write(proto::FrameType type, const google::protobuf::MessageLi
   }
 }
 
-void FrameOutput::diagnose(proto::Severity severity, proto::ComponentState state, std::string_view text) {
+void FrameOutput::diagnose(proto::Severity severity, proto::ComponentState state, std::string_view text, proto::DiagnosticKind kind) {
   proto::Diagnostic diagnostic;
   diagnostic.set_time(channel::monotonic_now());
   diagnostic.set_severity(severity);
   diagnostic.set_component(proto::COMPONENT_GPU_METRICS);
   diagnostic.set_state(state);
   diagnostic.set_text(std::string(text));
+  diagnostic.set_kind(kind);
   write(proto::FRAME_DIAGNOSTIC, diagnostic);
 }
 

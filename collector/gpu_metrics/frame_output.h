@@ -16,7 +16,7 @@ class FrameOutput final : public counters::CounterSink {
   explicit FrameOutput(int descriptor) : descriptor_(descriptor) {}
 
   void write(proto::FrameType type, const google::protobuf::MessageLite& message) override;
-  void diagnose(proto::Severity severity, proto::ComponentState state, std::string_view text);
+  void diagnose(proto::Severity severity, proto::ComponentState state, std::string_view text, proto::DiagnosticKind kind = proto::DIAGNOSTIC_OTHER);
   // Writes a frame with no type and no payload. It means that everything asked for before has been written.
   void acknowledge();
   [[nodiscard]] std::uint32_t new_counter_id() override;

@@ -48,6 +48,7 @@ void note_stop(const attach::Injection& injection, FrameLog& log) {
   diagnostic.set_severity(proto::SEVERITY_INFO);
   diagnostic.set_component(proto::COMPONENT_SESSION);
   diagnostic.set_text(text.data());
+  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
   log.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
 }
 

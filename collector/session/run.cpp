@@ -568,6 +568,7 @@ void Recording::Run::warn(const std::string& sentence, proto::ComponentState sta
   diagnostic.set_component(proto::COMPONENT_SESSION);
   diagnostic.set_state(state);
   diagnostic.set_text(sentence);
+  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
   log_->write({proto::FRAME_DIAGNOSTIC}, diagnostic);
   report(sentence);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <utility>
 
@@ -10,33 +9,17 @@
 #include "model/file/trace_file.h"
 
 namespace lanescope {
-namespace {
 
-// Part of a sentence such as "536 Python stacks changed while they were read, and were dropped; ...".
-constexpr std::string_view kTorn = " Python stacks changed while they were read, and were dropped;";
-
-// A component that works and lacks something reports that only in words.
-bool says_what_is_missing(std::string_view text) {
-  constexpr std::array<std::string_view, 4> kWords = {" missing", " lost", " not recorded", " dropped"};
-  for (const std::string_view word : kWords)
-    if (text.find(word) != std::string_view::npos) return true;
-  return false;
-}
-
-}  // namespace
-
-void Missing::note(int severity, int component, int state, std::string_view text) {
-  if (const std::size_t torn = text.find(kTorn); torn != std::string_view::npos && component == proto::COMPONENT_CPU) {
-    std::uint64_t stacks = 0;
-    std::from_chars(text.data(), text.data() + torn, stacks);
-    python_stacks += stacks;
+void Missing::note(int severity, int component, int state, DiagnosticContent content) {
+  if (content.kind == DiagnosticKind::kTornStacks) {
+    python_stacks += content.count;
     return;
   }
   if (severity < proto::SEVERITY_WARNING) return;
   if (state == proto::STATE_FAILED && component == proto::COMPONENT_SESSION)  // about processes that it could not follow (docs/file-format.md)
     unfollowed = true;
   else if (state == proto::STATE_FAILED || (state == proto::STATE_OWNED_BY_OTHER && component == proto::COMPONENT_NVTX) ||
-           (state == proto::STATE_RECORDING && says_what_is_missing(text)))
+           content.kind == DiagnosticKind::kLoss)
     ++warnings;
 }
 
@@ -88,7 +71,7 @@ Missing missing_in(const TraceFileReader& file) {
         break;
       case proto::FRAME_DIAGNOSTIC: {
         const auto said = parsed(proto::Diagnostic());
-        missing.note(said.severity(), said.component(), said.state(), said.text());
+        missing.note(said.severity(), said.component(), said.state(), content_of(said));
         break;
       }
       case proto::FRAME_COUNTERS:

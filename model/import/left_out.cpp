@@ -10,6 +10,7 @@ void say_left_out(TraceBuilder& builder, std::uint64_t number, const std::string
   if (number == 0) return;
   DiagnosticMessage message;
   message.severity = 1;
+  message.content.kind = DiagnosticKind::kLeftOut;
   message.text = left_out_sentence(number, what, which);
   builder.add_diagnostic(std::move(message));
 }

@@ -35,26 +35,30 @@ Missing missing_of(const Trace& trace) {
   }
   missing.unwritten_events = trace.provenance().unwritten_events;
   missing.file_was_full = trace.provenance().end == RecordingEnd::kDiskFull || trace.provenance().end == RecordingEnd::kFileSize;
-  for (const DiagnosticMessage& message : trace.diagnostics()) missing.note(message.severity, message.component, message.state, message.text);
+  for (const DiagnosticMessage& message : trace.diagnostics()) missing.note(message.severity, message.component, message.state, message.content);
   for (const auto& window : trace.kernel_records().windows) missing.note_pc_samples(window->dropped, window->buffer_was_full);
   for (const TracePart& part : trace.parts())
     if (!part.provenance.condition.empty()) ++missing.unwhole_recordings;
   return missing;
 }
 
-constexpr std::string_view kLeftOut = " left out.";
-
 }  // namespace
 
 std::string left_out_sentence(std::uint64_t number, std::string_view what, std::string_view which) {
-  return std::to_string(number).append(" ").append(what).append(number == 1 ? " " : "s ").append(which).append(number == 1 ? " was" : " were").append(kLeftOut);
+  return std::to_string(number)
+      .append(" ")
+      .append(what)
+      .append(number == 1 ? " " : "s ")
+      .append(which)
+      .append(number == 1 ? " was" : " were")
+      .append(" left out.");
 }
 
 std::string left_out_text(const Trace& trace) {
   std::set<std::string_view> said;
   std::string text;
   for (const DiagnosticMessage& message : trace.diagnostics())
-    if (message.severity == proto::SEVERITY_WARNING && message.text.ends_with(kLeftOut) && said.insert(message.text).second) add_sentence(text, message.text);
+    if (message.content.kind == DiagnosticKind::kLeftOut && said.insert(message.text).second) add_sentence(text, message.text);
   return text;
 }
 

@@ -109,7 +109,7 @@ std::string what_is_missing(const Trace& trace) {
   };
   add(losses_text(trace));
   for (const DiagnosticMessage& message : trace.diagnostics())
-    if (message.severity >= kWarning && message.text.find("ounters of kernels") != std::string::npos) add(message.text);
+    if (message.severity >= kWarning && message.content.kind == DiagnosticKind::kKernelCounters) add(message.text);
   return text;
 }
 

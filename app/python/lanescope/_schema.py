@@ -174,7 +174,7 @@ MESSAGES: dict[str, Message] = {
         "source_name": (8, "bytes"),
         "description": (9, "bytes"),
     },
-    "Diagnostic": {"time": (1, "sint"), "severity": (2, "uint"), "component": (3, "uint"), "state": (4, "uint"), "text": (5, "bytes"), "known_from_minor_version": (6, "uint")},
+    "Diagnostic": {"time": (1, "sint"), "severity": (2, "uint"), "component": (3, "uint"), "state": (4, "uint"), "text": (5, "bytes"), "known_from_minor_version": (6, "uint"), "kind": (7, "uint"), "count": (8, "uint")},
     "Counters": {"produced": (1, "uint"), "dropped": (2, "uint"), "late": (3, "uint"), "invalid": (4, "uint")},
     "Output": {"time": (1, "sint"), "stream": (2, "uint"), "data": (3, "bytes")},
     "Symbols": {"first_string": (1, "uint"), "strings": (2, ["bytes"]), "locations": (3, ["LocationSymbol"])},
@@ -343,7 +343,7 @@ MESSAGES: dict[str, Message] = {
         "source_file": (10, _UINTS),
         "source_line": (11, _UINTS),
     },
-    "ThreadStates": {"thread": (1, "uint"), "start_delta": (2, _SINTS), "duration": (3, _UINTS), "state": (4, _UINTS), "processor": (5, _UINTS)},
+    "ThreadStates": {"thread": (1, "uint"), "start_delta": (2, _SINTS), "duration": (3, _UINTS), "state": (4, _UINTS), "processor": (5, _UINTS), "waker": (6, _UINTS)},
     "Samples": {
         "thread": (1, "uint"),
         "origin": (2, "uint"),
@@ -442,7 +442,7 @@ DETAIL_COLUMNS: dict[int, "tuple[str, ...]"] = {
     7: ("graph", "graph_exec"),
     8: ("category", "color", "payload", "end_thread", "payload_type", "unfinished", "payload_json"),
     9: ("address", "program_counter", "function", "module", "source_file", "source_line", "count", "access"),
-    10: ("state", "processor"),
+    10: ("state", "processor", "waker"),
     11: ("call_node", "origin", "processor", "period"),
 }
 

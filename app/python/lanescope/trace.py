@@ -29,14 +29,25 @@ _COUNTER_BYTES = 1_200
 _KIND_OF_FIELD = {number: name for name, (number, kind) in MESSAGES["EventChunk"].items() if isinstance(kind, str) and kind in MESSAGES}
 _KNOWN_MINOR_VERSION = 6  # of the format
 _WARNING, _ERROR = 1, 2  # Severity of a Diagnostic
-_RECORDING, _FAILED = 1, 7  # ComponentState of a Diagnostic
-_OF_SESSION, _OF_CPU = 0, 4  # Component of a Diagnostic
-_TORN = re.compile("([0-9]+) Python stacks changed while they were read, and were dropped;")
-_LOSS = re.compile(" (missing|lost|not recorded|dropped)")
+_RECORDING, _OWNED_BY_OTHER, _FAILED = 1, 4, 7  # ComponentState of a Diagnostic
+_OF_SESSION, _OF_NVTX, _OF_CPU = 0, 2, 4  # Component of a Diagnostic
+_UNSPECIFIED, _OTHER, _LOSS, _TORN_STACKS = 0, 1, 2, 3  # DiagnosticKind
+# Words of recorders that did not say the kind.
+_WORDS_OF_TORN_STACKS = re.compile("([0-9]+) Python stacks changed while they were read, and were dropped;")
+_WORDS_OF_LOSS = re.compile(" (missing|lost|not recorded|dropped)")
 _ROWS_LEFT_OUT = "Rows were left out by choice when this file was saved."
 _FULL = (4, 5)  # EndReason: the disk or the file is full
 _COMPACTION = 5  # FrameSource: the program that made this file from another one
 _FRAME_NAMES = {number: name for name, number in FRAME_TYPES.items()}
+
+
+def _content_by_words(said: "dict[str, Any]", words: str) -> "tuple[int, int]":
+    """The kind and the count of a diagnostic from before version 1.6 of the format, which does not say them."""
+    torn = _WORDS_OF_TORN_STACKS.match(words)
+    if torn and said["component"] == _OF_CPU:
+        return _TORN_STACKS, int(torn[1])
+    is_loss = said["severity"] >= _WARNING and said["state"] == _RECORDING and _WORDS_OF_LOSS.search(words)
+    return (_LOSS if is_loss else _OTHER), 0
 
 
 class Trace:
@@ -407,13 +418,15 @@ class Trace:
             lost.rows_left_out |= left_out
             lost.before |= not left_out
             lost.was_cut |= said["severity"] == _ERROR
-        torn = _TORN.match(words)
-        is_failure = said["severity"] >= _WARNING and said["state"] == _FAILED
-        if torn and said["component"] == _OF_CPU:
-            lost.python_stacks += int(torn[1])
-        elif is_failure and said["component"] == _OF_SESSION:
+        kind, count = said["kind"], said["count"]
+        if kind == _UNSPECIFIED:
+            kind, count = _content_by_words(said, words)
+        is_warning = said["severity"] >= _WARNING
+        if kind == _TORN_STACKS:
+            lost.python_stacks += count
+        elif is_warning and said["state"] == _FAILED and said["component"] == _OF_SESSION:
             lost.unfollowed = True
-        elif is_failure or (said["severity"] >= _WARNING and said["state"] == _RECORDING and _LOSS.search(words)):
+        elif is_warning and (kind == _LOSS or said["state"] == _FAILED or (said["state"] == _OWNED_BY_OTHER and said["component"] == _OF_NVTX)):
             lost.failed += 1
 
     def _take_counters(self, frame: Frame, payload: memoryview) -> None:

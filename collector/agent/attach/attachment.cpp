@@ -173,7 +173,7 @@ void tell(const LateNvtx& found) noexcept {
   }
   if (found.used_before != 0)
     report(Component::kNvtx, ComponentState::kRecording, Severity::kWarning,
-           "NVTX ranges that libraries make before the agent has seen them, as in their constructors, are missing.");
+           "NVTX ranges that libraries make before the agent has seen them, as in their constructors, are missing.", DiagnosticKind::kLoss);
   if (found.taken_over != 0) {
     const int length = std::snprintf(text, sizeof(text), "NVTX of %zu loaded files is recorded from here on.", found.taken_over);
     report(Component::kNvtx, ComponentState::kRecording, Severity::kInformation, {text, static_cast<std::size_t>(length)});
@@ -263,7 +263,8 @@ class HeldList {
     is_told_ = true;
     report(Component::kNvtx, ComponentState::kRecording, Severity::kWarning,
            "Libraries that the program loads are not recorded while one of its threads stays in the loader's list of files (dl_iterate_phdr), as one does for "
-           "ever that has left its callback by a jump (longjmp).");
+           "ever that has left its callback by a jump (longjmp).",
+           DiagnosticKind::kLoss);
   }
 
  private:
@@ -424,7 +425,8 @@ void end_service() noexcept {
   }
   if (!was_served) return;
   report(Component::kNvtx, ComponentState::kRecording, Severity::kWarning,
-         "Libraries that the program loads from here on are not recorded: its seccomp filter would have the kernel end it for the agent's thread.");
+         "Libraries that the program loads from here on are not recorded: its seccomp filter would have the kernel end it for the agent's thread.",
+         DiagnosticKind::kLoss);
   const std::int64_t give_up = monotonic_now() + kEndPatience;
   while (is_thread_of_process(attachment.server.load(std::memory_order_acquire)) && monotonic_now() < give_up) system::sleep(kReadyAgain);
 }

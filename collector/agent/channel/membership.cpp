@@ -260,12 +260,13 @@ void write_metadata(channel::Record record, std::string_view text) noexcept {
   membership.metadata.write(record, text);
 }
 
-void report(Component component, ComponentState state, Severity severity, std::string_view text) noexcept {
+void report(Component component, ComponentState state, Severity severity, std::string_view text, DiagnosticKind kind) noexcept {
   channel::Record record{};
   record.type = channel::RecordType::kDiagnostic;
   record.category = static_cast<std::uint32_t>(component);
   record.color = static_cast<std::uint32_t>(state);
   record.payload_type = static_cast<std::uint8_t>(severity);
+  record.id = static_cast<std::uint64_t>(kind);
   write_metadata(record, text);
 }
 

@@ -90,9 +90,10 @@ enum class ComponentState : std::uint32_t {
   kNoPermission = 6,
   kFailed = 7,
 };
+enum class DiagnosticKind : std::uint8_t { kOther = 1, kLoss = 2, kKernelCounters = 4 };
 
 // Tells the user one sentence: what is wrong and what to do.
-void report(Component component, ComponentState state, Severity severity, std::string_view text) noexcept;
+void report(Component component, ComponentState state, Severity severity, std::string_view text, DiagnosticKind kind = DiagnosticKind::kOther) noexcept;
 
 // Called in a forked child that has joined again, so that it can repeat its parent's metadata. One per process.
 void on_rejoin(void (*repeat_metadata)()) noexcept;

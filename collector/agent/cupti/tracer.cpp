@@ -92,7 +92,7 @@ void Tracer::report_failure(CUptiResult result) noexcept {
 void Tracer::report_refused(const char* are, CUptiResult result) noexcept {
   const char* name = "unknown error";
   library_.functions.get_result_string(result, &name);
-  tell(ComponentState::kRecording, Severity::kWarning, "%s not recorded: CUPTI answered %d (%s).", are, static_cast<int>(result), name);
+  tell(DiagnosticKind::kLoss, ComponentState::kRecording, Severity::kWarning, "%s not recorded: CUPTI answered %d (%s).", are, static_cast<int>(result), name);
 }
 
 // This must come first, and alone: if we touched anything before it succeeded, another client's records would be lost.
@@ -276,7 +276,8 @@ void Tracer::await_settings() noexcept {
   const bool wanted = memory.header().settings.recording.load(std::memory_order_acquire) != 0;
   const std::int64_t give_up = monotonic_now() + kAwaitSettings;
   while (is_recording_.load(std::memory_order_acquire) != wanted && !is_over_) {
-    if (monotonic_now() >= give_up) return wanted ? report(Component::kCupti, ComponentState::kRecording, Severity::kWarning, kBeginsLate) : void();
+    if (monotonic_now() >= give_up)
+      return wanted ? report(Component::kCupti, ComponentState::kRecording, Severity::kWarning, kBeginsLate, DiagnosticKind::kLoss) : void();
     wake();
     system::sleep(kMillisecond / 10);
   }

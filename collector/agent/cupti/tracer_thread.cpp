@@ -191,7 +191,8 @@ void Tracer::check_event_records() noexcept {
   if (!wanted || available || has_told_) return;
   char cupti[48];
   describe_cupti(library_.version, cupti);
-  tell(ComponentState::kRecording, Severity::kWarning, "CUDA events are not recorded: %s can't tell when streams come past them.", cupti);
+  tell(DiagnosticKind::kLoss, ComponentState::kRecording, Severity::kWarning, "CUDA events are not recorded: %s can't tell when streams come past them.",
+       cupti);
 }
 
 void Tracer::set_recording(bool recording) noexcept {

@@ -21,10 +21,14 @@ inline void describe_cupti(std::uint32_t version, char (&text)[48]) noexcept {
 
 // One sentence, formatted as by std::snprintf; at most 511 bytes.
 template <typename... Arguments>
-void tell(ComponentState state, Severity severity, const char* format, Arguments... arguments) noexcept {
+void tell(DiagnosticKind kind, ComponentState state, Severity severity, const char* format, Arguments... arguments) noexcept {
   char text[512];
   std::snprintf(text, sizeof(text), format, arguments...);
-  report(Component::kCupti, state, severity, text);
+  report(Component::kCupti, state, severity, text, kind);
+}
+template <typename... Arguments>
+void tell(ComponentState state, Severity severity, const char* format, Arguments... arguments) noexcept {
+  tell(DiagnosticKind::kOther, state, severity, format, arguments...);
 }
 
 }  // namespace lanescope::agent::cupti

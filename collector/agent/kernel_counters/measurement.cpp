@@ -81,7 +81,7 @@ void finish_counting(const Launch& launch) noexcept {
   c.spent += spent;
   const std::uint64_t budget = c.plan.choice().budget;
   if (budget == 0 || c.spent < budget || state.exchange(State::kOver) == State::kOver) return;
-  tell(ComponentState::kRecording, Severity::kInformation,
+  tell(DiagnosticKind::kKernelCounters, ComponentState::kRecording, Severity::kInformation,
        "Counters of kernels were read for %.1f s, as long as they may be: later launches are not measured. More: --kernels=counters:budget=60s",
        static_cast<double>(c.spent) / 1e9);
 }

@@ -23,7 +23,7 @@ Collection& make(const Functions& functions) noexcept { return *::new (storage) 
 
 void give_up(const char* sentence) noexcept {
   if (state.exchange(State::kOver) == State::kOver) return;
-  report(Component::kCupti, ComponentState::kRecording, Severity::kWarning, sentence);
+  report(Component::kCupti, ComponentState::kRecording, Severity::kWarning, sentence, DiagnosticKind::kKernelCounters);
 }
 
 void give_up(const Refusal& refusal) noexcept {
@@ -47,7 +47,8 @@ ContextCounters* counters_of(CUcontext context) noexcept {
   }
   if (free->sets().empty()) {
     if (!free->is_planned())
-      tell(ComponentState::kVersionMismatch, Severity::kWarning, "Counters of kernels are not read on a GPU of chip %s: it was not planned for.", free->chip());
+      tell(DiagnosticKind::kKernelCounters, ComponentState::kVersionMismatch, Severity::kWarning,
+           "Counters of kernels are not read on a GPU of chip %s: it was not planned for.", free->chip());
     state.store(State::kOver);
     return nullptr;
   }

@@ -46,7 +46,8 @@ void tell_of_lost_list() {
   if (!lanescope::agent::join_recording() || is_told.exchange(true, std::memory_order_relaxed)) return;
   lanescope::agent::report(lanescope::agent::Component::kNvtx, lanescope::agent::ComponentState::kRecording, lanescope::agent::Severity::kWarning,
                            "Libraries that this process loads are not recorded: it was forked while a thread of its parent was in the loader's list of files "
-                           "(dl_iterate_phdr).");
+                           "(dl_iterate_phdr).",
+                           lanescope::agent::DiagnosticKind::kLoss);
   errno = saved_errno;
 }
 
@@ -99,7 +100,8 @@ void* refused_dlopen(const char*, int) {
     lanescope::agent::report(
         lanescope::agent::Component::kNvtx, lanescope::agent::ComponentState::kRecording, lanescope::agent::Severity::kWarning,
         "NVTX ranges of a library are missing in this process: it was forked by _Fork() or the system call alone, perhaps while the library "
-        "was being loaded, and could wait for ever for the loader.");
+        "was being loaded, and could wait for ever for the loader.",
+        lanescope::agent::DiagnosticKind::kLoss);
   errno = saved_errno;
   return nullptr;
 }

@@ -131,6 +131,7 @@ void CodeNamer::note(std::string text) {
   diagnostic.set_component(proto::COMPONENT_CPU);
   diagnostic.set_state(proto::STATE_FAILED);
   diagnostic.set_text(std::move(text));
+  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
   outbox_.put(std::move(diagnostic));
 }
 

@@ -268,19 +268,29 @@ void Observation::note_python() {
              " Python stacks were read while their threads had no processor, since none was free for reading in time: innermost functions "
              "that call the system come out too large.");
   python_samples_ = leaning_samples_ = 0;
-  if (counts.torn > 0)
-    note(proto::SEVERITY_INFO, proto::STATE_RECORDING,
-         std::to_string(counts.torn) + " Python stacks changed while they were read, and were dropped; programs were read " + std::to_string(counts.readings) +
-             " times.");
+  if (counts.torn == 0) return;
+  proto::Diagnostic torn;
+  torn.set_severity(proto::SEVERITY_INFO);
+  torn.set_state(proto::STATE_RECORDING);
+  torn.set_kind(proto::DIAGNOSTIC_TORN_STACKS);
+  torn.set_count(counts.torn);
+  torn.set_text(std::to_string(counts.torn) + " Python stacks changed while they were read, and were dropped; programs were read " +
+                std::to_string(counts.readings) + " times.");
+  note(std::move(torn));
 }
 
 void Observation::note(proto::Severity severity, proto::ComponentState state, std::string text) {
   proto::Diagnostic diagnostic;
-  diagnostic.set_time(monotonic_now());
   diagnostic.set_severity(severity);
-  diagnostic.set_component(proto::COMPONENT_CPU);
   diagnostic.set_state(state);
   diagnostic.set_text(std::move(text));
+  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
+  note(std::move(diagnostic));
+}
+
+void Observation::note(proto::Diagnostic diagnostic) {
+  diagnostic.set_time(monotonic_now());
+  diagnostic.set_component(proto::COMPONENT_CPU);
   outbox_.put(std::move(diagnostic));
 }
 

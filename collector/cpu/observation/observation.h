@@ -101,6 +101,7 @@ class Observation {
 
   void note_python();
   void note(proto::Severity severity, proto::ComponentState state, std::string text);
+  void note(proto::Diagnostic diagnostic);
 
   EventSet events_;
   CpuSettings settings_;

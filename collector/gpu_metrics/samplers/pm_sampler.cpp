@@ -197,7 +197,7 @@ void PmSampler::take(OwnedImage image, std::span<const RawSample> samples) { eva
 void PmSampler::evaluate() { evaluation_->finish(); }
 
 void PmSampler::lost_some(const std::string& sentence) {
-  if (!std::exchange(told_of_loss_, true)) output_.diagnose(proto::SEVERITY_WARNING, proto::STATE_RECORDING, sentence);
+  if (!std::exchange(told_of_loss_, true)) output_.diagnose(proto::SEVERITY_WARNING, proto::STATE_RECORDING, sentence, proto::DIAGNOSTIC_LOSS);
 }
 
 void PmSampler::failed(const std::string& call, const std::string& answer) { tell_once(call, answer); }

@@ -14,6 +14,7 @@ proto::Diagnostic refusal(proto::Component component, proto::ComponentState stat
   diagnostic.set_component(component);
   diagnostic.set_state(state);
   diagnostic.set_text(error.text);
+  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
   return diagnostic;
 }
 

@@ -265,6 +265,7 @@ void ProcessTable::warn(proto::Component component, const std::string& sentence,
   diagnostic.set_component(component);
   diagnostic.set_state(state);
   diagnostic.set_text(sentence);
+  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
   log_.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
   report_(sentence);
 }

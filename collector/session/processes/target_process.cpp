@@ -286,6 +286,7 @@ void TargetProcess::take_diagnostic(const Record& record, std::string_view text)
   diagnostic.set_component(static_cast<proto::Component>(record.category));
   diagnostic.set_state(static_cast<proto::ComponentState>(record.color));
   diagnostic.set_text(std::string(text));
+  diagnostic.set_kind(static_cast<proto::DiagnosticKind>(record.id));
   log_.write(tag(proto::FRAME_DIAGNOSTIC), diagnostic);
   if (diagnostic.severity() != proto::SEVERITY_INFO) report_(diagnostic.text());
 }
@@ -328,6 +329,7 @@ void TargetProcess::drop_rest(const RestLimit& limit) {
   diagnostic.set_time(monotonic_now());
   diagnostic.set_severity(proto::SEVERITY_WARNING);
   diagnostic.set_component(proto::COMPONENT_SESSION);
+  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
   diagnostic.set_text(title() + ": " + std::to_string(dropped) + " of its last records are missing: they could not be written within " + limit.in_seconds() +
                       " after the end of the recording.");
   log_.write(tag(proto::FRAME_DIAGNOSTIC), diagnostic);
@@ -535,6 +537,7 @@ void TargetProcess::tell_late_begin() {
   diagnostic.set_time(monotonic_now());
   diagnostic.set_severity(proto::SEVERITY_WARNING);
   diagnostic.set_component(proto::COMPONENT_CUPTI);
+  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
   diagnostic.set_state(proto::STATE_FAILED);
   diagnostic.set_text("GPU activity of " + title() +
                       " is not recorded: CUPTI had not begun when the recording ended. It waits for the CUDA driver's lock, which a program whose queue of "

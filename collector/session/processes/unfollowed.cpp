@@ -27,6 +27,7 @@ void UnfollowedProcesses::write(const std::string& sentence) {
   diagnostic.set_component(proto::COMPONENT_SESSION);
   diagnostic.set_state(proto::STATE_FAILED);
   diagnostic.set_text(sentence);
+  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
   log_.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
 }
 

@@ -116,4 +116,13 @@ KeptLaunches launches_of_part(const Trace& trace, const ExportSelection& selecti
   return LaunchesOfPart(trace, selection, launches).find();
 }
 
+std::optional<SavedPart> saved_part(const Trace& trace, const ExportSelection& selection, const KeptLaunches& launches) {
+  if (!selection.window) return trace.provenance().part;
+  TimeRange time = selection.window->intersected(trace.scope());
+  if (time == trace.scope()) return trace.provenance().part;
+  if (time.empty()) time = *selection.window;
+  if (time.empty() || !is_near(time.begin) || !is_near(time.end)) return std::nullopt;
+  return SavedPart{time, std::min(launches.first.value_or(time.begin), time.begin)};
+}
+
 }  // namespace lanescope::exporters

@@ -23,4 +23,8 @@ struct KeptLaunches {
 [[nodiscard]] KeptLaunches launches_of_part(const Trace& trace, const ExportSelection& selection);
 [[nodiscard]] KeptLaunches launches_of_part(const Trace& trace, const ExportSelection& selection, const LaunchIndex& launches);
 
+// The part that a file of this selection is; nothing if the selection covers the whole scope of the trace. A part of a part lies within both. If the trace has
+// nothing in the selected time, the part is that time.
+[[nodiscard]] std::optional<SavedPart> saved_part(const Trace& trace, const ExportSelection& selection, const KeptLaunches& launches);
+
 }  // namespace lanescope::exporters

@@ -43,17 +43,6 @@ Provenance origin_of(const Trace& trace) {
   return origin;
 }
 
-// The part that a file of this selection is; nothing if the selection covers the whole scope of the trace. A part of a part lies within both. If the trace has
-// nothing in the selected time, the part is that time.
-std::optional<SavedPart> part_of(const Trace& trace, const ExportSelection& selection, const KeptLaunches& launches) {
-  if (!selection.window) return trace.provenance().part;
-  TimeRange time = selection.window->intersected(trace.scope());
-  if (time == trace.scope()) return trace.provenance().part;
-  if (time.empty()) time = *selection.window;
-  if (time.empty() || !is_near(time.begin) || !is_near(time.end)) return std::nullopt;
-  return SavedPart{time, std::min(launches.first.value_or(time.begin), time.begin)};
-}
-
 proto::SessionStart session_start(const Provenance& from) {
   proto::SessionStart start;
   start.set_epoch(from.monotonic_epoch);
@@ -196,7 +185,7 @@ class TraceFileExport {
 
   Result<void> write() {
     Provenance origin = origin_of(trace_);
-    origin.part = part_of(trace_, selection_, launches_);
+    origin.part = saved_part(trace_, selection_, launches_);
     put(proto::FRAME_SESSION_START, 0, session_start(origin));
     for (const ClockReading& reading : trace_.provenance().clocks) put(proto::FRAME_CLOCK_SYNC, 0, described(reading, epoch_));
     put_counters(kNone, 0);
@@ -338,6 +327,8 @@ class TraceFileExport {
       diagnostic.set_component(static_cast<proto::Component>(message.component));
       diagnostic.set_state(static_cast<proto::ComponentState>(message.state));
       diagnostic.set_text(message.text);
+      diagnostic.set_kind(static_cast<proto::DiagnosticKind>(message.content.kind));
+      diagnostic.set_count(message.content.count);
       put(proto::FRAME_DIAGNOSTIC, message.process == kNone ? 0 : trace_.processes()[message.process].instance, diagnostic);
     }
     // Damage of the source is not damage of this file, but the lost data is missing here, too.
@@ -353,6 +344,7 @@ class TraceFileExport {
       diagnostic.set_time(trace_.extent().end + epoch_);
       diagnostic.set_severity(trace_.provenance().finished ? proto::SEVERITY_WARNING : proto::SEVERITY_ERROR);
       diagnostic.set_text(condition);
+      diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
       if (written_) put_frame(proto::FRAME_DIAGNOSTIC, 0, diagnostic, 0, proto::SOURCE_COMPACTION);
     }
     for (const OutputText& text : trace_.output()) {
@@ -399,6 +391,7 @@ Result<void> write_losses(const FileCondition& condition, std::string known, std
   lost.set_time(epoch);
   lost.set_severity(condition.finished ? proto::SEVERITY_WARNING : proto::SEVERITY_ERROR);
   lost.set_text(std::move(known) + more);
+  lost.set_kind(proto::DIAGNOSTIC_OTHER);
   FrameHeader header;
   header.type = proto::FRAME_DIAGNOSTIC;
   header.source = proto::SOURCE_COMPACTION;

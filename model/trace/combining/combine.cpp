@@ -149,6 +149,7 @@ class TraceCombiner {
       message.time = trace.extent().begin;
       message.severity = remark.kind == TraceRemark::Kind::kWarning ? proto::SEVERITY_WARNING : proto::SEVERITY_INFO;
       message.text = remark.sentence;
+      if (remark.kind == TraceRemark::Kind::kSameRecording) message.content.kind = DiagnosticKind::kSameRecording;
       copy.diagnostics_.push_back(std::move(message));
     }
     return std::make_shared<const Trace>(std::move(copy));

@@ -155,6 +155,7 @@ class Compaction {
     notice.set_time(trace_->provenance().monotonic_epoch);
     notice.set_severity(proto::SEVERITY_WARNING);
     notice.set_text(kForOlderReaders);
+    notice.set_kind(proto::DIAGNOSTIC_OTHER);
     notice.set_known_from_minor_version(kCompactedFromMinor);
     return put(proto::FRAME_DIAGNOSTIC, 0, notice.SerializeAsString());
   }
@@ -185,6 +186,7 @@ class Compaction {
       lost.set_time(trace_->provenance().monotonic_epoch);
       lost.set_severity(ingest_.source_was_cut() || !condition_.finished ? proto::SEVERITY_ERROR : proto::SEVERITY_WARNING);
       lost.set_text(sentence);
+      lost.set_kind(proto::DIAGNOSTIC_OTHER);
       if (auto written = put(proto::FRAME_DIAGNOSTIC, 0, lost.SerializeAsString(), proto::SOURCE_COMPACTION); !written) return written;
     }
     for (const Process& process : trace_->processes()) {

@@ -308,7 +308,8 @@ struct FrameIngest::State {
       return true;
     }
     const ProcessId process = header.process == 0 ? kNone : builder.process_of_instance(header.process);
-    builder.add_diagnostic({since_epoch(message.time()), process, message.severity(), message.component(), message.state(), message.text()});
+    builder.add_diagnostic(
+        {since_epoch(message.time()), process, message.severity(), message.component(), message.state(), message.text(), content_of(message)});
     return true;
   }
 

@@ -46,13 +46,62 @@ TEST_CASE("what a trace lacks is one sentence", "[completeness]") {
 TEST_CASE("nothing is complete beside a warning that says what was lost", "[completeness]") {
   const auto with = [](int severity, int state) {
     return sentence([&](TraceBuilder& builder, Process&) {
-      builder.add_diagnostic({.severity = severity, .component = proto::COMPONENT_CPU, .state = state, .text = "5 records of threads were lost."});
+      builder.add_diagnostic({.severity = severity,
+                              .component = proto::COMPONENT_CPU,
+                              .state = state,
+                              .text = "5 Sätze über Threads gingen verloren.",
+                              .content = {state == proto::STATE_RECORDING ? DiagnosticKind::kLoss : DiagnosticKind::kOther}});
     });
   };
   CHECK(with(proto::SEVERITY_WARNING, proto::STATE_FAILED) == "incomplete: 1 warning says what else is missing");
   CHECK(with(proto::SEVERITY_INFO, proto::STATE_RECORDING) == "complete: nothing dropped");
   CHECK(with(proto::SEVERITY_WARNING, proto::STATE_RECORDING) == "incomplete: 1 warning says what else is missing");  // it was recorded, and some was lost
   CHECK(with(proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION) == "complete: nothing dropped");                    // it was not recorded at all
+}
+
+TEST_CASE("words of a diagnostic say nothing to programs where its kind is told", "[completeness]") {
+  const auto content = [](proto::DiagnosticKind kind, std::string_view text, proto::Severity severity = proto::SEVERITY_WARNING) {
+    proto::Diagnostic diagnostic;
+    diagnostic.set_severity(severity);
+    diagnostic.set_component(proto::COMPONENT_CPU);
+    diagnostic.set_state(proto::STATE_RECORDING);
+    diagnostic.set_kind(kind);
+    diagnostic.set_count(7);
+    diagnostic.set_text(std::string(text));
+    return content_of(diagnostic);
+  };
+  constexpr std::string_view kWords = "CUDA events are missing: 2 were left out.";
+  CHECK(content(proto::DIAGNOSTIC_OTHER, kWords).kind == DiagnosticKind::kOther);
+  CHECK(content(proto::DIAGNOSTIC_LOSS, "CUDA 事件未被录制。").kind == DiagnosticKind::kLoss);
+  CHECK(content(proto::DIAGNOSTIC_KERNEL_COUNTERS, "").kind == DiagnosticKind::kKernelCounters);
+  CHECK(content(proto::DIAGNOSTIC_LEFT_OUT, "").kind == DiagnosticKind::kLeftOut);
+  CHECK(content(proto::DIAGNOSTIC_SAME_RECORDING, "").kind == DiagnosticKind::kSameRecording);
+  const DiagnosticContent torn = content(proto::DIAGNOSTIC_TORN_STACKS, "Stacks changed.", proto::SEVERITY_INFO);
+  CHECK((torn.kind == DiagnosticKind::kTornStacks && torn.count == 7));
+  CHECK(content(static_cast<proto::DiagnosticKind>(99), kWords).kind == DiagnosticKind::kOther);  // of a later version
+}
+
+TEST_CASE("a recorder that told no kinds is understood by its words", "[completeness]") {
+  const auto content = [](std::string_view text, proto::Severity severity = proto::SEVERITY_WARNING, proto::ComponentState state = proto::STATE_RECORDING) {
+    proto::Diagnostic diagnostic;
+    diagnostic.set_severity(severity);
+    diagnostic.set_component(proto::COMPONENT_CPU);
+    diagnostic.set_state(state);
+    diagnostic.set_text(std::string(text));
+    return content_of(diagnostic);
+  };
+  const DiagnosticContent torn =
+      content("536 Python stacks changed while they were read, and were dropped; programs were read 9818 times.", proto::SEVERITY_INFO);
+  CHECK((torn.kind == DiagnosticKind::kTornStacks && torn.count == 536));
+  CHECK(content("Stacks of Python are read.", proto::SEVERITY_INFO).kind == DiagnosticKind::kOther);
+  CHECK(content("CUDA events are not recorded: CUPTI 12.9 can't tell when streams come past them.").kind == DiagnosticKind::kLoss);
+  CHECK(content("5 records were lost.", proto::SEVERITY_INFO).kind == DiagnosticKind::kOther);
+  CHECK(content("5 records were lost.", proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION).kind == DiagnosticKind::kOther);
+  CHECK(content("Counters of kernels are not read: another tool uses them (BUSY).", proto::SEVERITY_WARNING, proto::STATE_OWNED_BY_OTHER).kind ==
+        DiagnosticKind::kKernelCounters);
+  CHECK(content("2 events with times that are not numbers were left out.", proto::SEVERITY_WARNING, proto::STATE_UNSPECIFIED).kind == DiagnosticKind::kLeftOut);
+  CHECK(content("b.trace is left out: it holds the same recording as a.trace.", proto::SEVERITY_INFO, proto::STATE_UNSPECIFIED).kind ==
+        DiagnosticKind::kSameRecording);
 }
 
 TEST_CASE("a recording is not complete if another tool has the ranges of a library, which is no matter of a permission", "[completeness]") {
@@ -65,13 +114,9 @@ TEST_CASE("a recording is not complete if another tool has the ranges of a libra
 }
 
 TEST_CASE("samples that are missing are in the sentence", "[completeness]") {
-  const auto told = [](std::string_view text) {
-    return sentence([&](TraceBuilder& builder, Process&) {
-      builder.add_diagnostic({.severity = proto::SEVERITY_INFO, .component = proto::COMPONENT_CPU, .state = proto::STATE_RECORDING, .text = std::string(text)});
-    });
-  };
-  CHECK(told("536 Python stacks changed while they were read, and were dropped; programs were read 9818 times.") == "incomplete: 536 Python stacks dropped");
-  CHECK(told("Stacks of Python are read.") == "complete: nothing dropped");
+  CHECK(sentence([&](TraceBuilder& builder, Process&) {
+          builder.add_diagnostic({.severity = proto::SEVERITY_INFO, .text = "Stacks changed.", .content = {DiagnosticKind::kTornStacks, 536}});
+        }) == "incomplete: 536 Python stacks dropped");
   CHECK(sentence([](TraceBuilder& builder, Process&) {
           builder.add(PcSampleWindow{.dropped = 7, .buffer_was_full = true});
           builder.add(PcSampleWindow{.dropped = 5});
@@ -82,8 +127,7 @@ TEST_CASE("samples that are missing are in the sentence", "[completeness]") {
 
 TEST_CASE("what is missing of samples bars no verdict on events, and is said beside answers", "[completeness]") {
   TraceBuilder builder;
-  builder.add_diagnostic(
-      {.component = proto::COMPONENT_CPU, .text = "3 Python stacks changed while they were read, and were dropped; programs were read 9 times."});
+  builder.add_diagnostic({.text = "Stacks changed.", .content = {DiagnosticKind::kTornStacks, 3}});
   const auto samples = builder.snapshot();
   CHECK(losses_text(*samples).empty());
   CHECK(lacks_text(*samples) == "Not all that was recorded is here: 3 Python stacks dropped.");

@@ -295,7 +295,8 @@ enum class RecordType : std::uint8_t {
   kDomainCreate = 6,        // metadata: text is the name, `domain` the new id
   kCategoryName = 7,        // metadata: text is the name of (domain, category)
   kThreadName = 8,          // metadata: text is the name of the thread `id`
-  kDiagnostic = 9,          // metadata: text; `category` is proto::Component, `color` proto::ComponentState, `payload_type` proto::Severity
+  kDiagnostic = 9,          // metadata: text; `category` is proto::Component, `color` proto::ComponentState, `payload_type` proto::Severity,
+                            // `id` proto::DiagnosticKind
   kOsRuntimeCall = 10,      // text is the function's name; `id` is the duration in ns
   kPayload = 11,            // the payload of the same thread's next record: `id` is the schema's number; text is PayloadValues, in the order of its fields
   kPayloadField = 12,       // metadata: text is the name of field `category` of the schema `id`; `payload` is the number of its enumeration, or 0

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+
+#include "model/file/diagnostic_kind.h"
 
 namespace lanescope {
 
@@ -19,10 +20,10 @@ struct Missing {
   bool unfollowed = false;               // processes could not be followed
   bool file_was_full = false;            // the recording ended for this reason
 
-  // Notes a proto::Diagnostic by its severity, component and state, if it is a failure, or a warning that some of the recorded data is missing. What could not
-  // be recorded at all, because a permission or a library was lacking, does not count as missing. Ranges of NVTX that went to another tool do, for those of
-  // other libraries are there.
-  void note(int severity, int component, int state, std::string_view text);
+  // Notes a proto::Diagnostic by its severity, component, state and content, if it is a failure, or a warning that some of the recorded data is missing. What
+  // could not be recorded at all, because a permission or a library was lacking, does not count as missing. Ranges of NVTX that went to another tool do, for
+  // those of other libraries are there.
+  void note(int severity, int component, int state, DiagnosticContent content);
   // Notes one proto::PcSamples.
   void note_pc_samples(std::uint64_t samples, bool buffer_was_full);
   Missing& operator+=(const Missing& other);

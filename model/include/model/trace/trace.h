@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/file/diagnostic_kind.h"
 #include "model/trace/call_stacks.h"
 #include "model/trace/combining/clock_line.h"
 #include "model/trace/counter.h"
@@ -190,6 +191,7 @@ struct DiagnosticMessage {
   int component = 0;          // proto::Component
   int state = 0;              // proto::ComponentState
   std::string text;
+  DiagnosticContent content;  // what the text says, for programs
 };
 
 struct OutputText {

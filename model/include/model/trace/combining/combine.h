@@ -43,7 +43,7 @@ enum class GpusSeenTwice : std::uint8_t {
 
 // A remark on a trace, beside what its file says.
 struct TraceRemark {
-  enum class Kind { kNote, kWarning, kCondition } kind = Kind::kNote;
+  enum class Kind { kNote, kSameRecording, kWarning, kCondition } kind = Kind::kNote;
   std::string sentence;
 };
 // The same trace with these remarks among its diagnostics or in its condition. O(lanes), because its events are shared.
