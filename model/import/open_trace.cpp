@@ -326,13 +326,14 @@ class RowsOfRecording {
     }
   }
   [[nodiscard]] bool are_among(const RowsOfRecording& others) const {
-    const auto is_less = [&](const auto& kind) {
-      const auto of_others = others.events_.find(kind.first);
-      return of_others != others.events_.end() && kind.second <= of_others->second;
-    };
     return std::includes(others.rows_.begin(), others.rows_.end(), rows_.begin(), rows_.end()) &&
            std::includes(others.counters_.begin(), others.counters_.end(), counters_.begin(), counters_.end()) &&
-           std::all_of(events_.begin(), events_.end(), is_less);
+           std::all_of(events_.begin(), events_.end(), [&](const auto& kind) { return has_no_more(kind, others); });
+  }
+  // True if others have all work of GPUs and all CUDA calls, by their numbers. Formats of other tools do not keep all rows as they were.
+  [[nodiscard]] bool have_cuda_among(const RowsOfRecording& others) const {
+    return std::all_of(events_.begin(), events_.end(),
+                       [&](const auto& kind) { return (!is_gpu_work(kind.first) && kind.first != TrackKind::kCudaApi) || has_no_more(kind, others); });
   }
 
  private:
@@ -347,6 +348,11 @@ class RowsOfRecording {
     return gpu.uuid.empty() ? GpuKey(gpu.ordinal, gpu.name) : GpuKey(kNone, gpu.uuid);
   }
 
+  static bool has_no_more(const std::pair<const TrackKind, std::uint64_t>& kind, const RowsOfRecording& others) {
+    const auto of_others = others.events_.find(kind.first);
+    return of_others != others.events_.end() && kind.second <= of_others->second;
+  }
+
   const Trace& trace_;
   std::set<std::tuple<TrackKind, ProcessKey, std::uint32_t, GpuKey, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> rows_;
   std::map<TrackKind, std::uint64_t> events_;
@@ -357,13 +363,35 @@ class RowsOfRecording {
 
 namespace {
 
+bool is_recording(const Trace& trace) { return trace.provenance().format == "Lanescope"; }
+
+// True if the first is what Lanescope wrote of the second in the format of another tool. Such formats keep the time of day, but no other clock.
+bool is_export_of(const Trace& part, const Trace& whole) {
+  const Provenance &a = part.provenance(), &b = whole.provenance();
+  const auto has = [&](const Process& process) {
+    return std::any_of(whole.processes().begin(), whole.processes().end(), [&](const Process& other) { return other.pid == process.pid; });
+  };
+  return !is_recording(part) && is_recording(whole) && a.producer.starts_with("Lanescope ") && a.utc_epoch != 0 && a.utc_epoch == b.utc_epoch &&
+         a.host_name == b.host_name && a.command == b.command && !part.processes().empty() &&
+         std::all_of(part.processes().begin(), part.processes().end(), has) && RowsOfRecording(part).have_cuda_among(RowsOfRecording(whole));
+}
+
+// True if both are in the same format of another tool, and have the same time, rows and numbers of events.
+bool is_copy(const Trace& one, const Trace& other) {
+  const Provenance &a = one.provenance(), &b = other.provenance();
+  if (is_recording(one) || a.format != b.format || a.utc_epoch != b.utc_epoch || a.host_name != b.host_name || one.extent().empty()) return false;
+  if (one.extent() != other.extent() || one.event_count() != other.event_count()) return false;
+  const RowsOfRecording rows(one), others(other);
+  return rows.are_among(others) && others.are_among(rows);
+}
+
 bool began_as_one(const Trace& one, const Trace& other) {
   const auto origin = [](const Trace& trace) {
     const Provenance& from = trace.provenance();
     return std::tie(from.utc_epoch, from.monotonic_epoch, from.machine_id, from.boot_id, from.host_name, from.command);
   };
   const Provenance& from = one.provenance();
-  return from.format == "Lanescope" && (from.utc_epoch != 0 || from.monotonic_epoch != 0) && origin(one) == origin(other);
+  return is_recording(one) && (from.utc_epoch != 0 || from.monotonic_epoch != 0) && origin(one) == origin(other);
 }
 
 // Whether the time that the file of `whole` was saved for holds that of `part`: events that only reach into a part are in its file, too, so the times of
@@ -377,6 +405,7 @@ bool was_saved_for(const Trace& whole, const Trace& part) {
 }  // namespace
 
 bool is_of_same_recording(const Trace& part, const Trace& whole) {
+  if (is_export_of(part, whole) || is_copy(part, whole)) return true;
   const auto has = [&](const Process& process) {
     return std::any_of(whole.processes().begin(), whole.processes().end(),
                        [&](const Process& other) { return other.pid == process.pid && other.start == process.start; });
@@ -390,8 +419,6 @@ bool is_of_same_recording(const Trace& part, const Trace& whole) {
 
 namespace {
 
-constexpr std::string_view kSameRecording = " is left out: it holds the same recording as ";
-
 // Of files with the same recording, chooses the one with most of it; among equals one whose events stay in the file, then the first.
 class DistinctRecordings {
  public:
@@ -400,20 +427,24 @@ class DistinctRecordings {
     std::vector<std::size_t> by_worth;
     for (std::size_t i = 0; i < paths.size(); ++i)
       if (read.traces[i]) by_worth.push_back(i);
-    const auto worth = [&](std::size_t i) { return std::pair(read.traces[i]->event_count(), !holds_events(*read.traces[i])); };
+    // What other formats keep of a recording is less than the recording, however many events they have.
+    const auto worth = [&](std::size_t i) {
+      const Trace& trace = *read.traces[i];
+      return std::tuple(is_recording(trace), trace.event_count(), !holds_events(trace));
+    };
     std::stable_sort(by_worth.begin(), by_worth.end(), [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
     // Grouped by epoch, so that a job of a thousand ranks is not compared pair by pair.
-    std::map<std::pair<std::int64_t, Nanoseconds>, std::vector<std::size_t>> chosen_by_epoch;
+    std::map<std::int64_t, std::vector<std::size_t>> chosen_by_epoch;
     for (const std::size_t i : by_worth) {
       const Trace& trace = *read.traces[i];
-      auto& rivals = chosen_by_epoch[{trace.provenance().utc_epoch, trace.provenance().monotonic_epoch}];
+      auto& rivals = chosen_by_epoch[trace.provenance().utc_epoch];
       const auto whole = std::find_if(rivals.begin(), rivals.end(), [&](std::size_t rival) { return is_of_same_recording(trace, *read.traces[rival]); });
       if (whole == rivals.end()) {
         tell_of_parts(names, read, rivals, i);
         rivals.push_back(i);
         chosen_.push_back(i);
       } else {
-        same_.push_back(names[i] + std::string(kSameRecording) + names[*whole] + ".");
+        same_.push_back(names[i] + " is left out: it holds the same recording as " + names[*whole] + ".");
       }
     }
     std::sort(chosen_.begin(), chosen_.end());
@@ -446,7 +477,7 @@ std::vector<TraceRemark> remarks_on(const DistinctRecordings& distinct, std::spa
   std::vector<TraceRemark> remarks;
   for (const std::string& sentence : distinct.parts())
     for (const auto kind : {TraceRemark::Kind::kWarning, TraceRemark::Kind::kCondition}) remarks.push_back({kind, sentence});
-  for (const std::string& sentence : distinct.same()) remarks.push_back({TraceRemark::Kind::kNote, sentence});
+  for (const std::string& sentence : distinct.same()) remarks.push_back({TraceRemark::Kind::kSameRecording, sentence});
   const std::vector<std::string> names = names_of(paths);
   for (const auto& [i, error] : read.errors)
     for (const auto kind : {TraceRemark::Kind::kWarning, TraceRemark::Kind::kCondition}) remarks.push_back({kind, names[i] + " is missing: " + error.text});
@@ -575,7 +606,7 @@ Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem
 
 std::size_t count_left_out_as_same(const Trace& trace) {
   return static_cast<std::size_t>(std::count_if(trace.diagnostics().begin(), trace.diagnostics().end(),
-                                                [](const DiagnosticMessage& message) { return message.text.find(kSameRecording) != std::string::npos; }));
+                                                [](const DiagnosticMessage& message) { return message.content.kind == DiagnosticKind::kSameRecording; }));
 }
 
 Unreadable unreadable_of(std::span<const std::filesystem::path> named) {

@@ -52,7 +52,8 @@ enum class Unreadable { kFails, kIsLeftOut };
 
 // True if the file of `whole` contains everything of the file of `part`, as far as that is known without comparing events: both began in the same nanosecond of
 // the same clocks, and `whole` has all processes, rows and time of `part`, and was saved for that time. So a copy, a compacted form and a saved part are of the
-// same recording. O(processes + rows).
+// same recording. So is a file in the format of another tool that Lanescope wrote of it, which is recognised by time of day, host, command, processes and
+// numbers of events. Of two files of another tool, one is a copy of the other if time, rows and numbers of events are equal. O(processes + rows).
 [[nodiscard]] bool is_of_same_recording(const Trace& part, const Trace& whole);
 
 // Number of files that were left out of a trace because others contain the same recording. O(diagnostics).
