@@ -77,7 +77,7 @@ void write_processes(const Trace& trace, NsysDatabase& database, const NsysIds& 
     database.insert(NsysTable::kDiagnostics, trace.extent().end, 1, kDaemon, kWarning, losses, std::optional<std::int64_t>());
 }
 
-void write_metadata(const Trace& trace, NsysDatabase& database) {
+void write_metadata(const Trace& trace, const std::optional<SavedPart>& part, NsysDatabase& database) {
   const Provenance& from = trace.provenance();
   const TimeRange extent = trace.extent();
   if (database.wants(NsysTable::kSessionStart)) {
@@ -97,10 +97,10 @@ void write_metadata(const Trace& trace, NsysDatabase& database) {
     captured(kNsysSourceFormat, from.format);
     captured(kNsysSourceProducer, from.producer);
   }
-  if (from.part) {
-    captured(kNsysPartBegin, std::to_string(from.part->time.begin));
-    captured(kNsysPartEnd, std::to_string(from.part->time.end));
-    captured(kNsysPartLaunches, std::to_string(from.part->first_launch));
+  if (part) {
+    captured(kNsysPartBegin, std::to_string(part->time.begin));
+    captured(kNsysPartEnd, std::to_string(part->time.end));
+    captured(kNsysPartLaunches, std::to_string(part->first_launch));
   }
   const auto exported = [&](std::string_view name, std::string_view value) { database.insert(NsysTable::kExportMetadata, name, value); };
   exported("EXPORT_PRODUCT_NAME", "Lanescope");
@@ -116,10 +116,10 @@ void write_metadata(const Trace& trace, NsysDatabase& database) {
 
 }  // namespace
 
-void write_recording(const Trace& trace, NsysDatabase& database, const NsysIds& ids, NsysStrings& strings) {
+void write_recording(const Trace& trace, const std::optional<SavedPart>& part, NsysDatabase& database, const NsysIds& ids, NsysStrings& strings) {
   write_machine(trace, database, ids);
   write_processes(trace, database, ids, strings);
-  write_metadata(trace, database);
+  write_metadata(trace, part, database);
 }
 
 }  // namespace lanescope::exporters

@@ -6,6 +6,7 @@
 
 #include "../event_order.h"
 #include "../target.h"
+#include "../trace/launches_of_part.h"
 #include "model/export/export_limits.h"
 #include "model/trace/measured_calls.h"
 #include "model/trace/segments/demanded_segments.h"
@@ -64,6 +65,7 @@ class NsysExport {
   NsysExport(const Trace& trace, const NsysSqliteOptions& options, NsysDatabase& database)
       : trace_(trace),
         selection_(options.selection),
+        launches_(launches_of_part(trace, options.selection)),
         most_chain_rows_(options.most_chain_rows),
         database_(database),
         ids_(trace),
@@ -91,7 +93,7 @@ class NsysExport {
     write_gpu_metrics(trace_, selection_, database_);
     write_mpi(trace_, selection_, database_, ids_, strings_);
     write_nvtx_names();
-    write_recording(trace_, database_, ids_, strings_);
+    write_recording(trace_, saved_part(trace_, selection_, launches_), database_, ids_, strings_);
     strings_.for_each([&](std::int64_t id, std::string_view text) { database_.insert(NsysTable::kStrings, id, text); });
     database_.write_enums();
   }
@@ -100,7 +102,7 @@ class NsysExport {
   template <typename Write>
   void for_events(const Track& track, NsysTable table, Write write) {
     if (!database_.wants(table)) return;
-    for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+    for (const EventRef ref : events_in_order(trace_, track, selection_, launches_.events)) {
       write(ref, trace_.event(ref));
       selection_.progress.reach(++written_);
     }
@@ -163,7 +165,7 @@ class NsysExport {
     const TrackKey& key = track.key;
     const std::uint32_t device = device_ordinal(trace_, key.process, key.gpu);
     if (!database_.wants(NsysTable::kCopies) && !database_.wants(NsysTable::kSets)) return;
-    for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+    for (const EventRef ref : events_in_order(trace_, track, selection_, launches_.events)) {
       const Event event = trace_.event(ref);
       const MemoryDetail& detail = trace_.memory_detail(event.detail);
       if (detail.operation == MemoryOperation::kSet && database_.wants(NsysTable::kSets))
@@ -241,7 +243,7 @@ class NsysExport {
   void write_memory_usage(const Track& track) {
     const std::uint32_t device = device_ordinal(trace_, track.key.process, track.key.gpu);
     const std::int64_t process = ids_.global_pid(track.key.process);
-    for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+    for (const EventRef ref : events_in_order(trace_, track, selection_, launches_.events)) {
       const Event event = trace_.event(ref);
       const MemoryUsageDetail& usage = trace_.memory_usage_detail(event.detail);
       const bool of_pool = usage.operation >= MemoryUsageOperation::kPoolCreation;
@@ -275,7 +277,7 @@ class NsysExport {
   // The profiler's own overhead has a table without correlation ids, CUDA's overhead one with them.
   void write_overhead(const Track& track) {
     const std::int64_t thread = ids_.global_tid(track.key);
-    for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+    for (const EventRef ref : events_in_order(trace_, track, selection_, launches_.events)) {
       const Event event = trace_.event(ref);
       const OverheadType type = overhead_type(track.key.kind, trace_.name(event.name));
       const bool of_cuda = track.key.kind == TrackKind::kCompilation || event.correlation != 0;
@@ -341,6 +343,7 @@ class NsysExport {
 
   const Trace& trace_;
   const ExportSelection& selection_;
+  const KeptLaunches launches_;  // in front of the part that is written
   std::optional<std::uint64_t> most_chain_rows_;
   NsysDatabase& database_;
   NsysIds ids_;

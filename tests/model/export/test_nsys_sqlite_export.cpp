@@ -131,6 +131,28 @@ TEST_CASE("only events within the times that were asked for are written") {
   CHECK(Exported(*sample_trace(), options).rows("SELECT start, end FROM CUPTI_ACTIVITY_KIND_KERNEL") == Rows{"2200|2700"});
 }
 
+TEST_CASE("a part has the calls that enqueued its work before it began, and says which times are its own, as a saved part does") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const GpuId gpu = builder.gpu_of_device(process, 0);
+  std::uint32_t correlation = 0;
+  for (const auto& [called, start, end] : {std::tuple(1'000, 2'000, 3'000), {4'000, 10'000, 12'000}, {20'000, 21'000, 22'000}}) {
+    ++correlation;
+    builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = builder.thread(process, 7)},
+                {Event{called, 100, builder.intern("cudaLaunchKernel"), correlation, 0}});
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = 7},
+                {Event{start, end - start, builder.intern("k"), correlation, 0}});
+  }
+  NsysSqliteOptions options;
+  options.selection.window = TimeRange{9'000, 13'000};
+  const Exported exported(*builder.snapshot(), options);
+  CHECK(exported.rows("SELECT start, end FROM CUPTI_ACTIVITY_KIND_KERNEL") == Rows{"10000|12000"});
+  CHECK(exported.rows("SELECT start, end FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start") ==
+        Rows{"1000|1100", "4000|4100"});  // the call before may have made its stream wait
+  CHECK(exported.rows("SELECT name, value FROM META_DATA_CAPTURE WHERE name LIKE 'LANESCOPE_PART%' ORDER BY name") ==
+        Rows{"LANESCOPE_PART_BEGIN_NS|9000", "LANESCOPE_PART_END_NS|13000", "LANESCOPE_PART_LAUNCHES_NS|4000"});
+}
+
 TEST_CASE("an existing file is left alone unless it may be overwritten") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "x.sqlite";
