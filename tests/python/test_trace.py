@@ -66,6 +66,21 @@ class Recordings(unittest.TestCase):
                 for table in trace.tables.values():
                     self.assertEqual(len(table), len(table["start"]))
 
+    def test_who_woke_a_blocked_thread_is_a_column_of_python_and_sql_in_logs_and_compacted_files(self):
+        packed = lambda number, values: support.field(number, b"".join(values))
+        states = support.field(1, 4711) + packed(2, [support.zigzag(each) for each in (0, 10, 20)]) + packed(3, [support.varint(each) for each in (10, 20, 5)])
+        states += packed(4, [support.varint(each) for each in (1, 3, 3)]) + packed(6, [support.varint(each) for each in (0, 4712, 0)])
+        chunk = support.frame(6, support.field(1, 1000 << 1) + support.field(28, states), count=3)
+        with tempfile.TemporaryDirectory() as folder:
+            path, compact = pathlib.Path(folder) / "x.trace", pathlib.Path(folder) / "compact.trace"
+            path.write_bytes(support.HEADER + support.session_start() + support.process_start() + chunk + support.session_end())
+            support.lanescope("export", "-q", "-t", "trace", "--form", "compact", "-o", compact, path)
+            for file in (path, compact):
+                with self.subTest(file.name), lanescope.open(file) as trace:
+                    self.assertEqual(trace.thread_states["waker"].tolist(), [0, 4712, 0])
+                    rows = json.loads(support.lanescope("query", "-q", "-f", "json", file, "SELECT state, waker FROM thread_states ORDER BY start"))
+                    self.assertEqual([row["waker"] for row in rows], [0, 4712, 0])
+
     def test_a_compacted_file_has_the_same_rows(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("unified_memory", "torch_loader_samples", "gpu_metrics", "torch_graph", "cuda_streams", "cause_lock", "ranks_late0"):
@@ -245,6 +260,10 @@ class DamagedFiles(unittest.TestCase):
         def said(component, state, words, severity=1):
             return support.frame(8, support.field(2, severity) + support.field(3, component) + support.field(4, state) + support.field(5, words), process=0)
 
+        def of_kind(component, kind, words, severity=1, count=0):
+            said = support.field(2, severity) + support.field(3, component) + support.field(4, 1) + support.field(5, words.encode())
+            return support.frame(8, said + support.field(7, kind) + support.field(8, count), process=0)
+
         def end(reason, unwritten=0):
             return support.frame(2, support.field(2, reason) + support.field(3, unwritten), process=0)
 
@@ -255,6 +274,12 @@ class DamagedFiles(unittest.TestCase):
             "incomplete: 1,234 PC samples dropped, 1 full buffer of PC samples lost more": samples + end(1),
             "incomplete: 3 events had no room in the file, what came once the file was full": end(4, 3),
             "incomplete: what came once the file was full": end(5),
+            # Kinds, whatever the words are: torn stacks (3), a loss (2), and what is none (1).
+            "incomplete: 7 Python stacks dropped, 2 warnings say what else is missing": of_kind(4, 3, "更改的堆栈。", severity=0, count=7)
+            + of_kind(5, 2, "样本缺失。")
+            + of_kind(5, 1, "Samples are missing in the sense of 9 Python stacks changed while they were read, and were dropped; no more.")
+            + said(2, 4, b"Another tool has them.")
+            + end(1),
             "incomplete: processes could not be followed, 2 warnings say what else is missing": said(0, 7, b"One was not followed.")
             + said(5, 1, b"Some samples are missing.")
             + said(1, 7, b"It failed.")

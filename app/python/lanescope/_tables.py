@@ -479,7 +479,14 @@ SCHEMAS: "dict[str, TableSchema]" = {
             "thread_states",
             "ThreadStates",
             "What the scheduler did with threads.",
-            (_start(), _DURATION, _THREAD, _enumeration("state", "state of the thread", "ThreadState", lambda chunk: chunk.values("state").view(np.int64)), _processor()),
+            (
+                _start(),
+                _DURATION,
+                _THREAD,
+                _enumeration("state", "state of the thread", "ThreadState", lambda chunk: chunk.values("state").view(np.int64)),
+                _processor(),
+                _value("waker", "thread id of the thread that ended a time in which this one was blocked; 0 if it is not known, or if a device or a timer did"),
+            ),
         ),
         TableSchema(
             "samples",

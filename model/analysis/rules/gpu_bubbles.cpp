@@ -21,6 +21,7 @@
 #include "model/samples/most_sampled.h"
 #include "model/text/to_translate.h"
 #include "model/trace/text/percent.h"
+#include "threads/thread_tracks.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -253,6 +254,15 @@ Message meanwhile_text(const Trace& trace, const BusyThread& busy) {
                   {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
 }
 
+// Who woke the launching thread while it was blocked for this cause; empty if nobody is known to have done so for most of the time.
+Message waker_text(const Trace& trace, const CauseInLoop& cause) {
+  const std::optional<WakingThread> waking = most_often_woken_by(trace, cause.still.chosen());
+  if (!waking || waking->share < kMost) return {};
+  return Message(" Thread {thread} woke the launching thread at the end of {share} of it.",
+                 {{"thread", waking->thread == kNone ? '[' + std::to_string(waking->tid) + ']' : thread_label(trace, waking->thread)},
+                  {"share", format_percent(100 * waking->share, 0)}});
+}
+
 // Advice for a blocked thread, if the thread that ran meanwhile tells more than the cause.
 Message advice_for_blocked(const Trace& trace, const BusyThread& busy, const Message& advice) {
   if (!runs_python(trace, busy.samples))
@@ -346,7 +356,7 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
                            {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
   const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, own.gaps));
   finding.seen = Message(
-      "In {gaps}{each}.{share}{phases}{samples}{waits}{meanwhile}",
+      "In {gaps}{each}.{share}{phases}{samples}{waits}{meanwhile}{waker}",
       {{"gaps", counted(own.gaps, "gap")},
        {"each", gaps > 1 ? Message(", {average} each on average, at most {most} in a gap of {gap}", {{"average", duration_text(own.total / gaps)},
                                                                                                      {"most", duration_text(own.longest)},
@@ -356,10 +366,14 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
        {"phases", phases_text(families, cause)},
        {"samples", samples_text(trace, cause.samples)},
        {"waits", waits},
-       {"meanwhile", busy ? meanwhile_text(trace, *busy) : Message()}});
+       {"meanwhile", busy ? meanwhile_text(trace, *busy) : Message()},
+       {"waker", waker_text(trace, cause)}});
   if (!loop.known() && collected.time == kWholeTrace && own.gaps > 1 && own.longest >= own.total / 2)
     finding.seen = followed_by(
         finding.seen, Message("If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup."));
+  if (group.cause == IdleCause::kCpuCode && !shows_waits(trace, trace.track_of(own.longest_gap.next.lane).key.process))
+    finding.seen =
+        followed_by(finding.seen, "Neither states of threads nor calls into the C library were recorded: the launching thread may also have waited.");
   set_place(trace, own.longest_gap, finding);
   finding.cost = own.total;
   finding.advice = advice_for_code(trace, cause.samples, Message(idle_advice(sum)));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "model/trace/combining/parts.h"
+
 namespace lanescope::analysis {
 namespace {
 
@@ -56,6 +58,21 @@ ThreadId stillest(std::span<const StillTime> times) {
   return most == sums.end() ? kNone : most->first;
 }
 
+TimeOf time_of(ThreadId thread, std::span<const StillTime> times) {
+  std::vector<TimeRange> ranges;
+  for (const StillTime& time : times)
+    if (time.thread == thread) ranges.push_back(time.range);
+  return TimeOf(std::move(ranges));
+}
+
+// The thread with this number that was recorded together with the other one.
+ThreadId thread_beside(const Trace& trace, ThreadId other, std::uint32_t tid) {
+  const TracePart* const part = part_of_process(trace, trace.threads()[other].process);
+  for (ThreadId id = 0; id < trace.threads().size(); ++id)
+    if (trace.threads()[id].tid == tid && part_of_process(trace, trace.threads()[id].process) == part) return id;
+  return kNone;
+}
+
 }  // namespace
 
 void StillTimes::add(ThreadId thread, TimeRange range) {
@@ -71,10 +88,7 @@ void StillTimes::add(ThreadId thread, TimeRange range) {
 std::optional<BusyThread> busiest_meanwhile(const Trace& trace, const samples::ThreadSamples& samples, std::span<const StillTime> times) {
   const ThreadId still = stillest(times);
   if (still == kNone) return std::nullopt;
-  std::vector<TimeRange> ranges;
-  for (const StillTime& time : times)
-    if (time.thread == still) ranges.push_back(time.range);
-  const TimeOf covered(std::move(ranges));
+  const TimeOf covered = time_of(still, times);
   BusyThread busiest;
   Nanoseconds most = 0;
   for (const TrackId id : trace.tracks_of(trace.threads()[still].process, TrackKind::kThreadStates)) {
@@ -89,6 +103,27 @@ std::optional<BusyThread> busiest_meanwhile(const Trace& trace, const samples::T
   busiest.share = static_cast<double>(most) / static_cast<double>(covered.length());
   for (const TimeRange& range : covered.ranges()) samples.count(busiest.thread, range, busiest.samples);
   return busiest;
+}
+
+std::optional<WakingThread> most_often_woken_by(const Trace& trace, std::span<const StillTime> times) {
+  const ThreadId still = stillest(times);
+  if (still == kNone) return std::nullopt;
+  const TimeOf covered = time_of(still, times);
+  std::map<std::uint32_t, Nanoseconds> ended;  // by waker
+  for (const TrackId id : trace.tracks_of(trace.threads()[still].process, TrackKind::kThreadStates)) {
+    const Track& states = trace.tracks()[id];
+    if (states.key.thread != still) continue;
+    for (const LaneId lane_id : states.lanes) {
+      const Lane& lane = trace.lane(lane_id);
+      const auto [first, last] = lane.overlapping(covered.extent());
+      for (EventIndex i = first; i < last; ++i)
+        if (const std::uint32_t waker = trace.thread_state_detail(lane.detail(i)).waker; waker != 0)
+          ended[waker] += covered.within({lane.start(i), lane.end(i)});
+    }
+  }
+  const auto most = std::max_element(ended.begin(), ended.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == ended.end() || most->second == 0) return std::nullopt;
+  return WakingThread{most->first, thread_beside(trace, still, most->first), static_cast<double>(most->second) / static_cast<double>(covered.length())};
 }
 
 }  // namespace lanescope::analysis

@@ -164,7 +164,16 @@ class Walk {
     const EventRef call = piece->call == 0 ? EventRef{} : event_of(*piece);
     if (call.valid() ? leaves(*piece, call) : piece->cause == IdleCause::kOsBlocked && was_handed_over(*piece, piece->range, {})) return;
     const Nanoseconds begin = call.valid() ? std::max(piece->range.begin, time(call).begin) : piece->range.begin;
-    take(begin, PathKind::kThread, call.valid() ? call : piece->nvtx, piece->cause);
+    take(begin, PathKind::kThread, call.valid() ? call : piece->nvtx, shown_cause(*piece, call));
+  }
+
+  // Where nothing was recorded that shows waits, what is between calls is not known to be code that ran.
+  [[nodiscard]] IdleCause shown_cause(const Activity& piece, EventRef call) {
+    if (piece.cause != IdleCause::kCpuCode || call.valid()) return piece.cause;
+    const ProcessId process = trace_.threads()[thread_].process;
+    const auto [known, is_new] = shows_waits_.try_emplace(process, true);
+    if (is_new) known->second = shows_waits(trace_, process);
+    return known->second ? piece.cause : IdleCause::kUnknown;
   }
 
   // Returns true if the call waited for something else, with which the way continues.
@@ -246,13 +255,14 @@ class Walk {
   ThreadTracks tracks_{trace_};
   NameClasses names_{trace_};
   std::map<ThreadId, std::vector<Activity>> activities_;  // of threads on the way
-  std::set<EventRef> visited_;                            // operations, and calls from which the way went to another thread
-  std::set<std::pair<ThreadId, Nanoseconds>> left_;       // waits, by their begin, from which the way went to the thread that ended them
-  Nanoseconds t_ = 0;                                     // the present position: how far back the way has come
-  std::size_t looked_at_ = 0;                             // lanes, for what operations waited for
-  EventRef operation_;                                    // the next operation on the way,
-  ThreadId thread_ = kNone;                               // or else the thread whose activity is next
-  std::vector<PathPart> parts_;                           // the last part first
+  std::map<ProcessId, bool> shows_waits_;
+  std::set<EventRef> visited_;                       // operations, and calls from which the way went to another thread
+  std::set<std::pair<ThreadId, Nanoseconds>> left_;  // waits, by their begin, from which the way went to the thread that ended them
+  Nanoseconds t_ = 0;                                // the present position: how far back the way has come
+  std::size_t looked_at_ = 0;                        // lanes, for what operations waited for
+  EventRef operation_;                               // the next operation on the way,
+  ThreadId thread_ = kNone;                          // or else the thread whose activity is next
+  std::vector<PathPart> parts_;                      // the last part first
 };
 
 // Of the work that the process enqueued within the range, the one that ends last.
@@ -282,6 +292,12 @@ CriticalPath path_of_time(const Trace& trace, TimeRange time, ProcessId process,
 
 CriticalPath critical_path(const Trace& trace, TimeRange time, const std::stop_token& stop) { return path_of_time(trace, time, kNone, stop); }
 
+Nanoseconds end_of_step(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop) {
+  const Event event = trace.event(nvtx_range);
+  const EventRef last = last_work(trace, trace.track_of(nvtx_range.lane).key.process, {event.start, event.end()}, stop);
+  return last.valid() ? std::max(event.end(), trace.event(last).end()) : event.end();
+}
+
 CriticalPath critical_path(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop) {
   const Event event = trace.event(nvtx_range);
   const TimeRange range{event.start, event.end()};
@@ -306,7 +322,7 @@ Message path_words(const PathPart& part) {
     case PathKind::kOnTheWay:
       return Message("On its way to the GPU");
     case PathKind::kThread:
-      return Message(idle_cause_name(part.cause));
+      return part.cause == IdleCause::kUnknown ? Message("Between recorded calls, running or waiting") : Message(idle_cause_name(part.cause));
     case PathKind::kReturn:
       return Message("Returning from the wait");
     case PathKind::kUnknown:

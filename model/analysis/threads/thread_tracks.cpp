@@ -1,5 +1,7 @@
 #include "thread_tracks.h"
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace lanescope::analysis {
@@ -19,6 +21,11 @@ std::vector<TrackId> ThreadTracks::of_no_thread(ProcessId process, TrackKind kin
   for (const TrackId id : trace_->tracks_of(process, kind))
     if (trace_->tracks()[id].key.thread == kNone) tracks.push_back(id);
   return tracks;
+}
+
+bool shows_waits(const Trace& trace, ProcessId process) {
+  constexpr TrackKind kShow[] = {TrackKind::kThreadStates, TrackKind::kOsRuntime, TrackKind::kCpuSamples};
+  return std::any_of(std::begin(kShow), std::end(kShow), [&](TrackKind kind) { return !trace.tracks_of(process, kind).empty(); });
 }
 
 }  // namespace lanescope::analysis

@@ -24,4 +24,8 @@ class ThreadTracks {
   std::vector<std::size_t> begins_;  // start of each thread's tracks in tracks_; one more than there are threads
 };
 
+// True if the recording of the process could show where its threads waited outside of CUDA calls: it has states of threads, calls into the C library, or
+// samples of what ran. Otherwise, time between recorded calls may have been either. O(tracks of the process).
+[[nodiscard]] bool shows_waits(const Trace& trace, ProcessId process);
+
 }  // namespace lanescope::analysis

@@ -278,6 +278,7 @@ constexpr Source kThreadStates[] = {
     kThread,
     {"state", kText, [](Row r) -> Cell { return static_cast<std::int64_t>(state(r).state); }, thread_state},
     {"processor", kInt, [](Row r) { return processor_cell(state(r).processor); }},
+    {"waker", kInt, [](Row r) -> Cell { return state(r).waker; }},
 };
 constexpr Source kSamples[] = {
     kProcess,

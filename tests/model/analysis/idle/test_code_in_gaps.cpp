@@ -125,6 +125,29 @@ TEST_CASE("a launching thread that stood still: which thread ran meanwhile, if o
   CHECK_THAT(blocked(3 * kMillisecond).seen, !contains_text("Meanwhile"));
 }
 
+TEST_CASE("a launching thread that was blocked: who woke it, as far as that was recorded for most of the time") {
+  // In each 10 ms the launching thread is blocked for 8 ms. Thread 101 ends `woken` of ten of these times, and thread 4711, which was not recorded, the others.
+  const auto blocked = [](int woken, std::uint32_t other_waker) {
+    Scenario program;
+    Scenario other = program.on_another_thread();
+    for (int step = 0; step < 10; ++step) {
+      const Nanoseconds t = step * 10 * kMillisecond;
+      program.kernel("k", t, t + 5'000, t + 6'000, t + kMillisecond);
+      program.state(ThreadState::kRunning, t, t + 2 * kMillisecond);
+      program.state(ThreadState::kBlocked, t + 2 * kMillisecond, t + 10 * kMillisecond, step < woken ? 101 : other_waker);
+      other.state(ThreadState::kRunning, t + 9 * kMillisecond, t + 10 * kMillisecond);
+    }
+    return first_bubble_of(*program.trace());
+  };
+  const Finding most = blocked(10, 0);
+  CHECK(most.key == "os_blocked");
+  CHECK_THAT(most.seen, contains_text("Thread [101] woke the launching thread at the end of 100 % of it."));
+  CHECK_THAT(most.seen, !contains_text("Meanwhile"));
+  CHECK_THAT(blocked(8, 0).seen, contains_text("Thread [101] woke the launching thread at the end of"));
+  CHECK_THAT(blocked(2, 4711).seen, contains_text("Thread [4711] woke the launching thread at the end of"));
+  CHECK_THAT(blocked(3, 0).seen, !contains_text("woke the launching thread"));
+}
+
 TEST_CASE("idle time behind waits for the GPU is due to them as far as they blocked") {
   // After a wait that blocked for 3.6 ms, five kernels of 20 us are launched 50 us apart: the CPU is ahead after these.
   const Finding finding = first_bubble_of(*stepping(true).trace());

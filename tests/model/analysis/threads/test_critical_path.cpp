@@ -85,9 +85,9 @@ class Program {
       }
       const auto call = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& each) { return each.time.begin < t; });
       if (call == calls_.rend()) {
-        take(step.begin, "thread cpu_code step");
+        take(step.begin, "thread unknown step");
       } else if (call->time.end < t) {
-        take(call->time.end, "thread cpu_code step");
+        take(call->time.end, "thread unknown step");
       } else if (call->waited_for >= 0) {
         operation = call->waited_for;
         take(operations_[static_cast<std::size_t>(operation)].time.end, "return cudaDeviceSynchronize");
@@ -456,4 +456,33 @@ TEST_CASE("a way through operations that all overlap ends after a bounded number
   REQUIRE_FALSE(path.parts.empty());
   CHECK(path.parts.front().kind == PathKind::kUnknown);
   CHECK(path.parts.size() == 40'000'000 / kOperations + 1);
+}
+
+TEST_CASE("a step ends with its range, or with the last work that it enqueued") {
+  Scenario program;
+  program.kernel("short", 1'000, 2'000, 3'000, 4'000);
+  program.range("step 0", 0, 10'000);
+  program.kernel("long", 21'000, 22'000, 23'000, 90'000);
+  program.range("step 1", 20'000, 30'000);
+  const auto trace = program.trace();
+  for (const Track& track : trace->tracks())
+    if (track.key.kind == TrackKind::kNvtxRanges) {
+      CHECK(end_of_step(*trace, {track.lanes.front(), 0}) == 10'000);
+      CHECK(end_of_step(*trace, {track.lanes.front(), 1}) == 90'000);
+      CHECK(critical_path(*trace, EventRef{track.lanes.front(), 1}).range.end == 90'000);
+    }
+}
+
+TEST_CASE("time between calls is said to be code only where waits would have been recorded") {
+  const auto told_of = [](bool has_states) {
+    Scenario program;
+    program.call("cudaMalloc", 0, 1'000);
+    program.kernel("k", 900'000, 910'000, 920'000, 1'000'000);
+    if (has_states) program.state(ThreadState::kRunning, 0, 1'000'000);
+    const CriticalPath path = critical_path(*program.trace(), TimeRange{0, 1'000'000});
+    REQUIRE(path.parts.size() > 2);
+    return path_words(path.parts[1]).english();
+  };
+  CHECK(told_of(true) == "Running CPU code");
+  CHECK(told_of(false) == "Between recorded calls, running or waiting");
 }

@@ -30,7 +30,7 @@ struct PathPart {
   TimeRange range;
   PathKind kind = PathKind::kUnknown;
   EventRef event;                         // the operation or call; for code, the innermost NVTX range; may be invalid
-  IdleCause cause = IdleCause::kUnknown;  // for kThread: what the thread did
+  IdleCause cause = IdleCause::kUnknown;  // for kThread: what the thread did; kUnknown if nothing was recorded that tells code from waits
   ThreadId thread = kNone;                // for kThread and kReturn: which thread, if known
 };
 
@@ -47,6 +47,8 @@ struct CriticalPath {
 
 // For an NVTX range of a thread: the step ends with the range, or later with the last work that its process enqueued within the range.
 [[nodiscard]] CriticalPath critical_path(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop = {});
+// When that step ends. O(calls within the range).
+[[nodiscard]] Nanoseconds end_of_step(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop = {});
 
 // The rank of the process that the part is of, if it is known.
 [[nodiscard]] std::optional<std::uint32_t> rank_of(const Trace& trace, const PathPart& part);
