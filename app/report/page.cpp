@@ -116,6 +116,14 @@ class Page {
     return {};
   }
 
+  // States of processors are made of those of threads.
+  [[nodiscard]] std::uint64_t recorded_events() const {
+    std::uint64_t made = 0;
+    for (const Track& track : trace_.tracks())
+      for (const LaneId lane : track.lanes) made += track.key.kind == TrackKind::kProcessors ? trace_.lane(lane).size() : 0;
+    return trace_.event_count() - made;
+  }
+
   [[nodiscard]] std::string provenance() const {
     const Provenance& from = trace_.provenance();
     std::string command;
@@ -132,7 +140,7 @@ class Page {
     line("By", from.producer);
     line("GPUs", gpus);
     line("Length", timeline::format_duration(trace_.scope().length()));
-    line("Events", timeline::format_count(trace_.event_count()));
+    line("Events", timeline::format_count(recorded_events()));
     line("Contents", completeness_text(trace_));
     line("File", from.condition);
     for (const Label& label : from.labels) line(label.key.c_str(), label.value);

@@ -32,7 +32,7 @@ Recipes of one job:
   kernels                 Kernels over all ranks: time, how far ranks differ, and what rules say could be won
 Recipes of many runs:
   history                 Kernels and NVTX ranges whose mean duration changed from one run on
-  check                   Whether runs became slower than those --against; exit code 3 where they did
+  check                   Whether runs became slower than those --against; exit code 3 where they did, or where nothing can be compared
 With the names and arguments of Nsight Systems:
   sums by name            cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, nccl_sum,
                           nccl_gpu_proj_sum, mpi_sum, osrt_sum, file_access_sum, gpu_metric_util_sum, nvlink_sum, network_sum
@@ -74,7 +74,7 @@ Examples:
   lanescope fleet straggler --input job7/                    who holds the others up
   lanescope fleet cuda_gpu_kern_sum --input job7/ -o sums    into the folder sums: a page, and tables as CSV
   lanescope fleet history --input nightly/                   what became slower, and when
-  lanescope fleet check --input new/ --against nightly/      for continuous integration: exit code 3 where it became slower
+  lanescope fleet check --input new/ --against nightly/      for continuous integration: it fails where something became slower
   lanescope fleet diff --input before/ after/                what changed between two folders that a recipe of sums wrote with -o
 )";
 

@@ -230,7 +230,8 @@ void print_heading(const std::string& file, const Trace& trace, const EventCount
   std::string labels;
   for (const Label& label : from.labels) labels += (labels.empty() ? "" : ", ") + label.key + "=" + label.value;
   print_line("Labels", labels);
-  print_line("Machine", from.machine_id.empty() && from.boot_id.empty() ? "" : from.machine_id + ", boot " + from.boot_id);
+  print_line("Machine",
+             from.machine_id.empty() && from.boot_id.empty() ? "" : from.machine_id + (from.machine_id.empty() ? "boot " : ", boot ") + from.boot_id);
   print_line("Clock", clock_text(from));
   // Processor states are not counted as events, as in the recorder: they follow from thread states.
   const std::uint64_t derived = counts.by_kind.at("processor_states");

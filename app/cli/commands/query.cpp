@@ -23,7 +23,9 @@ constexpr const char* kQueryFooter =
     "  lanescope query run.trace \"SELECT * FROM copies WHERE source_memory = 'pageable'\" -f csv -o -\n"
     "  lanescope query run.trace 'SELECT family(name), avg(duration) FROM nvtx_ranges GROUP BY 1'\n"
     "  lanescope query run.trace 'SELECT count(*) FROM kernels WHERE start >= :begin AND start < :end' --filter-time 1s/2s\n"
-    "  lanescope query run.trace - < question.sql\n";
+    "  lanescope query run.trace - < question.sql\n"
+    "\n"
+    "--timeunit is of columns of times, sums and means of these (sum(duration)), and names that end in _ns. What else a query computes stays as it is.\n";
 
 void print_tables() {
   for (const query::QueryTable& table : query::query_tables()) {
