@@ -30,12 +30,11 @@ std::uint64_t hash_of(const CallNode& node) noexcept { return hash_of_numbers(no
 
 }  // namespace
 
-// Row 0 of both tables stands for nothing. It is in the index, whose rows are those of the table, but it is never found.
+// Row 0 of both tables stands for nothing. It is in their indexes, whose rows are those of the tables, but it is never found.
 CallStackBuilder::CallStackBuilder() : distinct_(1), functions_(1), depths_(1) {
   stacks_.nodes_.append({});
   stacks_.locations_.append({});
   location_ids_.append(hash_of_location(0), [](std::uint32_t) { return std::uint64_t{0}; });
-  node_ids_.append(hash_of_node(0), [](std::uint32_t) { return std::uint64_t{0}; });
 }
 
 std::uint64_t CallStackBuilder::hash_of_location(CodeLocationId id) const noexcept { return hash_of(stacks_.locations_[id], distinct_[id]); }
@@ -55,17 +54,20 @@ CodeLocationId CallStackBuilder::location(const CodeLocation& location, const Co
 }
 
 CallNodeId CallStackBuilder::node(const CallNode& node) {
+  const auto hash_of_row = [this](CallNodeId row) { return hash_of_node(row); };
+  while (node_ids_.size() < stacks_.nodes_.size()) node_ids_.append(hash_of_node(node_ids_.size()), hash_of_row);
+  const auto is_same = [&](CallNodeId id) { return id != 0 && stacks_.nodes_[id] == node; };
+  const CallNodeId known = node_ids_.find(hash_of(node), is_same);
+  return known != kNone ? known : another_node(node);
+}
+
+CallNodeId CallStackBuilder::another_node(const CallNode& node) {
   if (depths_[node.parent] >= limits::kCallDepth) {
     ++too_deep_;
     return node.parent;
   }
-  const std::uint64_t hash = hash_of(node);
-  const auto is_same = [&](CallNodeId id) { return id != 0 && stacks_.nodes_[id] == node; };
-  if (const CallNodeId known = node_ids_.find(hash, is_same); known != kNone) return known;
-  const auto id = static_cast<CallNodeId>(stacks_.nodes_.append(node));
   depths_.push_back(depths_[node.parent] + 1);
-  node_ids_.append(hash, [this](CallNodeId row) { return hash_of_node(row); });
-  return id;
+  return static_cast<CallNodeId>(stacks_.nodes_.append(node));
 }
 
 void CallStackBuilder::set_functions(CodeLocationId location, std::vector<CodeFunction> functions) {

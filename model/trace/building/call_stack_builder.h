@@ -20,6 +20,9 @@ class CallStackBuilder {
   CodeLocationId location(const CodeLocation& location, const CodeFunction& function);
   // Requires: parent and location exist; the location is not 0. If the node would lie deeper than limits::kCallDepth, returns its parent.
   CallNodeId node(const CallNode& node);
+  // The same, but creates a node even if there is an equal one. For tables that have each node once, and are not to be searched for each of them: that would be
+  // a cache miss or two.
+  CallNodeId another_node(const CallNode& node);
   [[nodiscard]] std::uint64_t too_deep() const noexcept { return too_deep_; }  // how often a node was too deep
   // Replaces the functions of a location. Requires: the location exists, functions is not empty.
   void set_functions(CodeLocationId location, std::vector<CodeFunction> functions);
@@ -37,7 +40,8 @@ class CallStackBuilder {
   [[nodiscard]] std::uint64_t hash_of_location(CodeLocationId id) const noexcept;
   [[nodiscard]] std::uint64_t hash_of_node(CallNodeId id) const noexcept;
 
-  RowIndex location_ids_, node_ids_;
+  RowIndex location_ids_;
+  RowIndex node_ids_;                   // of the first nodes; node() adds the others before it searches
   std::vector<CodeFunction> distinct_;  // of each location: the function that distinguishes it if it has no address
   CallStacks stacks_;
   std::vector<CodeFunction> functions_;                          // of each location

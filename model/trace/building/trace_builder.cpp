@@ -462,6 +462,7 @@ CodeLocationId TraceBuilder::code_location(const CodeLocation& location, const C
   return state_->call_stacks.location(location, named);
 }
 CallNodeId TraceBuilder::call_node(const CallNode& node) { return state_->call_stacks.node(node); }
+CallNodeId TraceBuilder::another_call_node(const CallNode& node) { return state_->call_stacks.another_node(node); }
 void TraceBuilder::set_functions(CodeLocationId location, std::vector<CodeFunction> functions) {
   state_->call_stacks.set_functions(location, std::move(functions));
 }

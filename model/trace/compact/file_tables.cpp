@@ -99,7 +99,7 @@ bool FileTables::take(const CallStackRows& rows, TraceBuilder& builder) {
   for (const CallStackRows::Node& call : rows.nodes) {
     CodeLocationId location = locations_[call.location];
     if (location == 0) location = builder.code_location({}, {});
-    const CallNodeId node = builder.call_node({nodes_[call.parent], location});
+    const CallNodeId node = builder.another_call_node({nodes_[call.parent], location});
     nodes_.place(id++) = node;
   }
   return true;

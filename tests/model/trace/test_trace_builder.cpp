@@ -379,6 +379,23 @@ TEST_CASE("calls that lie too deep count for the deepest that is kept, and the t
   CHECK(later->diagnostics()[0].text == "Calls that lie more than 1024 deep count for their callers: 4.");
 }
 
+TEST_CASE("calls of a table are all added, and are found by those that come later") {
+  TraceBuilder builder;
+  CodeFunction function;
+  function.function = builder.intern("f");
+  const CodeLocationId location = builder.code_location({}, function);
+  const CallNodeId first = builder.call_node({0, location});
+  CHECK(builder.another_call_node({0, location}) == first + 1);
+  CallNodeId deepest = first;
+  for (std::uint32_t depth = 1; depth < limits::kCallDepth; ++depth) deepest = builder.another_call_node({deepest, location});
+  CHECK(builder.another_call_node({deepest, location}) == deepest);  // it would lie too deep
+  CHECK(builder.call_node({0, location}) == first);
+  CallNodeId node = first;
+  for (std::uint32_t depth = 1; depth < limits::kCallDepth; ++depth) node = builder.call_node({node, location});
+  CHECK(node == deepest);
+  CHECK(builder.snapshot()->call_stacks().node_count() == deepest + 1);
+}
+
 TEST_CASE("a snapshot has what is open behind all else of its lane, until it has ended") {
   TraceBuilder builder;
   TrackKey ranges{TrackKind::kNvtxRanges, builder.process_of_instance(1)};

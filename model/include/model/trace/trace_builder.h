@@ -95,6 +95,7 @@ class TraceBuilder {
   // Call chains. A location whose function is not known yet (function.function is 0) is named by its file and address until set_functions().
   CodeLocationId code_location(const CodeLocation& location, const CodeFunction& function);
   CallNodeId call_node(const CallNode& node);                                        // requires: parent and location exist
+  CallNodeId another_call_node(const CallNode& node);                                // the same, even if there is an equal one: for tables that have each once
   void set_functions(CodeLocationId location, std::vector<CodeFunction> functions);  // innermost first; requires: not empty
 
   // Counters. Returns the counter of this process, GPU, name and source name; creates it on first mention.
