@@ -1,6 +1,7 @@
 #include "model/trace/compact/segment_reader.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "model/trace/ingest/frame_ingest.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/workers/parallel.h"
+#include "model/trace/workers/precedence.h"
 
 namespace lanescope {
 
@@ -56,9 +58,13 @@ struct SegmentReader::State {
     return {};
   }
 
-  // Stops if asked to.
+  // Stops if asked to. If somebody is told of progress, pictures of the trace may be in the making, and go first, because few rows show counters: but not for
+  // ever, because other rows do.
   Result<void> read_samples(const LoadProgress& progress) {
+    constexpr auto kPatience = std::chrono::seconds(30);
+    const auto latest = std::chrono::steady_clock::now() + kPatience;
     const auto go_on = [&](std::size_t done) {
+      if (progress) give_way(latest);
       return progress ? progress(static_cast<double>(done) / static_cast<double>(samples.size()), nullptr) : LoadStep::kContinue;
     };
     return read_in_order(samples, go_on, [](const DecodedFrame& frame) { return frame.holds_counter_samples(); });

@@ -1,6 +1,12 @@
 #include "model/trace/workers/parallel.h"
 
+#include <chrono>
 #include <new>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "model/trace/workers/precedence.h"
 
 #include "support/catch.h"
 
@@ -25,4 +31,23 @@ TEST_CASE("what a part throws, on whatever thread, is thrown to the caller when 
                     std::bad_alloc);
     CHECK(running == 0);
   }
+}
+
+TEST_CASE("work in the background waits until nothing is urgent any more") {
+  using std::chrono::steady_clock;
+  const auto never = steady_clock::now() + std::chrono::hours(1);
+  give_way(never);
+  std::optional<Urgent> one(std::in_place), other(std::in_place);
+  give_way(steady_clock::now());  // it was patient for long enough
+  std::string order;
+  std::jthread behind([&] {
+    give_way(never);
+    order += "background";
+  });
+  order += "one ";
+  one.reset();
+  order += "other ";
+  other.reset();
+  behind.join();
+  CHECK(order == "one other background");
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/trace/segments/demanded_segments.h"
+#include "model/trace/workers/precedence.h"
 #include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
@@ -64,6 +65,7 @@ void Picture::make_levels() {
 }
 
 void Picture::make(const std::stop_token& stop) {
+  const Urgent urgent;
   if (parts_ == Parts::kLevels) return make_levels();
   if (contents_.forget_unused()) {
     pixels_.clear();

@@ -4,8 +4,11 @@
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <future>
+#include <optional>
 #include <random>
 #include <span>
+#include <string>
 #include <thread>
 #include <tuple>
 
@@ -17,6 +20,7 @@
 #include "model/export/trace_file_export.h"
 #include "model/trace/combining/combine.h"
 #include "model/trace/trace_builder.h"
+#include "model/trace/workers/precedence.h"
 #include "recordings.h"
 
 using namespace lanescope;
@@ -127,6 +131,30 @@ TEST_CASE("a trace is there with all its lanes before a segment is decoded or th
   REQUIRE(cancelled);
   CHECK_FALSE(has_values(**cancelled));
   CHECK((*cancelled)->event_count() == memory->event_count());
+}
+
+TEST_CASE("values of counters are read when the pictures that somebody waits for are there") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "compact.trace";
+  compacted(fs::path(LANESCOPE_TEST_DATA) / "gpu_metrics.trace", path);
+  std::string order;
+  std::promise<void> shown;
+  std::optional<Urgent> picture(std::in_place);
+  std::jthread loading([&] {
+    (void)load_trace(
+        path,
+        [&](double, const std::shared_ptr<const Trace>& partial) {
+          if (partial) return shown.set_value(), LoadStep::kContinue;
+          order += "v";
+          return LoadStep::kContinue;
+        },
+        EventPlace::kInFile);
+  });
+  shown.get_future().wait();
+  order += "picture ";
+  picture.reset();
+  loading.join();
+  CHECK(order.starts_with("picture v"));
 }
 
 TEST_CASE("every recording answers the same from its file, with memory for next to nothing") {
