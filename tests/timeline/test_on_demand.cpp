@@ -116,7 +116,7 @@ TEST_CASE("every row of every recording is drawn the same from its file, with me
   }
 }
 
-TEST_CASE("a picture decodes a segment once for its lane and times of it for what lanes cover together, where memory holds few of the lanes") {
+TEST_CASE("a picture reads a segment once for its lane and once for what it covers together with others, where memory holds few of the lanes") {
   constexpr std::uint32_t kStreams = 24;
   constexpr int kEvents = 150'000;
   constexpr std::uint64_t kSegments = std::uint64_t{kStreams} * ((kEvents + LaneSegment::kCapacity - 1) / LaneSegment::kCapacity);
@@ -134,6 +134,8 @@ TEST_CASE("a picture decodes a segment once for its lane and times of it for wha
     all.push_back({lane});
   }
   levels.push_back(all);
+  levels.emplace_back(all.begin(), all.begin() + kStreams / 3);  // all of these are in the level before, too
+  levels.emplace_back(all.begin() + kStreams / 4, all.end());
   REQUIRE(all.size() == kStreams);
   const Nanoseconds middle = both.file->extent().end / 2;
   for (const TimeRange range : {both.file->extent(), TimeRange{middle - 30'000'000, middle + 30'000'000}, TimeRange{middle, middle + 40'000}}) {
@@ -141,7 +143,8 @@ TEST_CASE("a picture decodes a segment once for its lane and times of it for wha
     const SegmentCache::Use before = SegmentCache::of_process().use();
     const Painted exact = painted_exactly(in_file, Pane::kRows, levels, viewport);
     CHECK(decoded() - before.decoded <= kSegments + kSegments / 6);
-    CHECK(SegmentCache::of_process().use().times - before.times <= 2 * kSegments);
+    CHECK(SegmentCache::of_process().use().in_parts - before.in_parts <= 2 * kSegments);
+    CHECK(SegmentCache::of_process().use().times == before.times);
     for (std::size_t i = 0; i < levels.size(); ++i) {
       LevelRasterizer rasterizer;
       CHECK(same_pixels(rasterizer.rasterize(in_memory.contents().content(levels[i]), viewport), exact.rasterizer->rasterize(*exact.contents[i], viewport)));
@@ -233,7 +236,7 @@ TEST_CASE("what is drawn of rows adds up to how long they are busy, wherever no 
   CHECK_FALSE(in_file.sum_of("beyond", levels.front(), {in_file.bounds().begin - in_file.bounds().length(), extent.end}, 1));
 }
 
-TEST_CASE("an overview of the time that rows show decodes nothing of their lanes again") {
+TEST_CASE("an overview of the time that rows show is made with them, and reads nothing of their lanes again") {
   const TemporaryFolder folder;
   write_many_streams(folder.path() / "log.trace", 12, 100'000);
   const Both both(folder.path() / "log.trace", folder.path());
@@ -248,6 +251,8 @@ TEST_CASE("an overview of the time that rows show decodes nothing of their lanes
     all.push_back({lane});
   }
   const Viewport whole = Viewport{in_file.bounds(), 1'900}.on_grid();
+  const std::uint64_t segments = 2 * all.size();
+  const SegmentCache::Use at_first = SegmentCache::of_process().use();
   Picture picture = in_file.take_picture({Pane::kRows});
   picture.want(Pane::kRows, rows, whole);
   picture.foresee_overview({all});
@@ -256,7 +261,9 @@ TEST_CASE("an overview of the time that rows show decodes nothing of their lanes
   CHECK(in_file.painted(Pane::kRows, pointers(rows), whole).detail == Painted::Detail::kExact);
   const std::uint64_t before = decoded();
   const Painted overview = painted_exactly(in_file, Pane::kOverview, {all}, whole);
-  CHECK(decoded() - before <= 2 + 2);  // from the lane that no row shows, and some that are read ahead
+  CHECK(decoded() == before);
+  CHECK(SegmentCache::of_process().use().in_parts - at_first.in_parts == 2 * segments);  // for lanes, and for what they cover together
+  CHECK(SegmentCache::of_process().use().times == at_first.times);
   LevelRasterizer expected;
   CHECK(same_pixels(expected.rasterize(in_memory.contents().content(all), whole), overview.rasterizer->rasterize(*overview.contents.front(), whole)));
 }
@@ -337,6 +344,39 @@ TEST_CASE("what lanes cover together is the same with a union and without one") 
     kept.unite(times, busy);
     unite_events(lanes, times, walked);
     REQUIRE(busy == walked);
+  }
+}
+
+TEST_CASE("what several sets of lanes cover is the same for all at once, one part of the time after another") {
+  const unsigned seed = GENERATE(range(1u, 6u));
+  std::mt19937 random(seed);
+  SmallTrace small;
+  for (std::uint32_t stream = 1; stream <= 6; ++stream) small.builder.add(small.on_gpu(TrackKind::kKernels, stream), random_events(small, random, 200, 20'000));
+  const auto trace = small.builder.snapshot();
+  EventUnions unions;
+  Nanoseconds begin = -1'000;
+  while (begin < 22'000) {
+    std::vector<Nanoseconds> times{begin};
+    for (std::size_t i = 0; i < 1 + random() % 40; ++i) times.push_back(times.back() + static_cast<Nanoseconds>(random() % 300));
+    begin = times.back();
+    std::vector<BusyLane> lanes;
+    for (const Lane& lane : trace->lanes())
+      if (random() % 4 != 0) lanes.push_back({&lane, nullptr});
+    std::vector<std::vector<Nanoseconds>> busy(1 + random() % 4, std::vector<Nanoseconds>(times.size() - 1));
+    std::vector<EventUnions::Wanted> sets;
+    for (auto& of_set : busy) {
+      sets.push_back({{}, of_set});
+      for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+        if (random() % 2 == 0) sets.back().lanes.push_back(lane);
+    }
+    unions.unite(lanes, times, sets);
+    for (std::size_t set = 0; set < sets.size(); ++set)
+      for (std::size_t x = 0; x + 1 < times.size(); ++x) {
+        Nanoseconds expected = 0;  // nanosecond by nanosecond
+        for (Nanoseconds t = times[x]; t < times[x + 1]; ++t)
+          expected += std::any_of(sets[set].lanes.begin(), sets[set].lanes.end(), [&](std::size_t lane) { return lanes[lane].lane->at(t).has_value(); });
+        REQUIRE(busy[set][x] == expected);
+      }
   }
 }
 

@@ -153,15 +153,18 @@ std::string_view LaneSegmentParts::bytes_of(const Place& column, std::size_t par
 
 EventIndex LaneSegmentParts::size_of(std::size_t part) const noexcept { return std::min(kPart, events_ - static_cast<EventIndex>(part) * kPart); }
 
-bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Events& into) const {
+template <typename Number>
+bool LaneSegmentParts::read(const Place& column, std::size_t part, std::span<Number> into) const {
+  if (column.size > 0) return unpack(bytes_of(column, part), into);
+  std::fill(into.begin(), into.end(), Number{0});
+  return true;
+}
+
+template <typename Into>
+bool LaneSegmentParts::decode_times(std::size_t part, Nanoseconds start, Into& into) const {
   into.size = size_of(part);
   std::array<std::uint64_t, kPart> gaps, durations;
-  const auto read = [&](const Place& column, auto& values) {
-    const std::span wanted(values.data(), into.size);
-    if (column.size == 0) std::fill(wanted.begin(), wanted.end(), 0);
-    return column.size == 0 || unpack(bytes_of(column, part), wanted);
-  };
-  if (!read(gaps_, gaps) || !read(durations_, durations) || !read(names_, into.names)) return false;
+  if (!read(gaps_, part, std::span(gaps).first(into.size)) || !read(durations_, part, std::span(durations).first(into.size))) return false;
   Nanoseconds end = start;
   gaps[0] = 0;
   for (EventIndex i = 0; i < into.size; ++i) {
@@ -174,6 +177,12 @@ bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Events& into)
   }
   return true;
 }
+
+bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Events& into) const {
+  return decode_times(part, start, into) && read(names_, part, std::span(into.names).first(into.size));
+}
+
+bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Times& into) const { return decode_times(part, start, into); }
 
 std::optional<DetailId> LaneSegmentParts::detail(EventIndex event) {
   if (details_.size == 0) return 0;

@@ -260,17 +260,12 @@ class SegmentReader::PartsOfSegment final : public SegmentParts {
 
   [[nodiscard]] std::span<const SegmentHead::Part> heads() const noexcept override { return segment_.head.parts; }
   [[nodiscard]] bool decode(std::size_t part, Events& into) const override {
-    const SegmentHead::Part& head = segment_.head.parts[part];
-    if (!parts_.decode(part, head.start, into)) return false;
-    const auto durations = std::span(into.durations).first(into.size);
-    const bool is_last = part + 1 == segment_.head.parts.size();
-    const Nanoseconds last_start = into.starts[into.size - 1], end = last_start + durations.back();
-    const bool ends_as_said = is_last ? last_start == segment_.head.last_start && end == segment_.head.end : end <= segment_.head.parts[part + 1].start;
-    if (!ends_as_said || std::accumulate(durations.begin(), durations.end(), Nanoseconds{0}) != head.busy ||
-        *std::max_element(durations.begin(), durations.end()) != head.longest)
-      return false;
+    if (!parts_.decode(part, segment_.head.parts[part].start, into) || !is_as_said(part, into)) return false;
     file_->ingest.replace_names_of_file(std::span(into.names).first(into.size));
     return true;
+  }
+  [[nodiscard]] bool decode(std::size_t part, Times& into) const override {
+    return parts_.decode(part, segment_.head.parts[part].start, into) && is_as_said(part, into);
   }
   [[nodiscard]] std::optional<DetailId> detail(EventIndex event) override {
     const auto id = parts_.detail(event);
@@ -279,6 +274,17 @@ class SegmentReader::PartsOfSegment final : public SegmentParts {
   }
 
  private:
+  template <typename Decoded>
+  [[nodiscard]] bool is_as_said(std::size_t part, const Decoded& decoded) const {
+    const SegmentHead::Part& head = segment_.head.parts[part];
+    const auto durations = std::span(decoded.durations).first(decoded.size);
+    const bool is_last = part + 1 == segment_.head.parts.size();
+    const Nanoseconds last_start = decoded.starts[decoded.size - 1], end = last_start + durations.back();
+    const bool ends_as_said = is_last ? last_start == segment_.head.last_start && end == segment_.head.end : end <= segment_.head.parts[part + 1].start;
+    return ends_as_said && std::accumulate(durations.begin(), durations.end(), Nanoseconds{0}) == head.busy &&
+           *std::max_element(durations.begin(), durations.end()) == head.longest;
+  }
+
   std::shared_ptr<const State> file_;  // which has the segment
   const Segment& segment_;
   LaneSegmentParts parts_;

@@ -180,11 +180,20 @@ std::shared_ptr<const LaneSegment> DemandedSegments::held_times(std::size_t s) c
 }
 
 std::unique_ptr<SegmentParts> DemandedSegments::parts(std::size_t s) const {
-  if (bounds_[s].count <= SegmentParts::kPart || is_unreadable(s)) return nullptr;
-  if (demanded_events * kEventBytes <= SegmentCache::of_process().budget()) return nullptr;  // all will stay, so all that follows is there
+  if (!may_be_read_in_parts(s)) return nullptr;
   const bool again = asked_for_parts_[s].exchange(true, std::memory_order_relaxed);
   if (!SegmentCache::of_process().reads_in_parts(*this, s, again ? SegmentCache::Asked::kAgain : SegmentCache::Asked::kFirst)) return nullptr;
   return read_parts(s);
+}
+
+std::unique_ptr<SegmentParts> DemandedSegments::times_in_parts(std::size_t s) const {
+  if (!may_be_read_in_parts(s) || !SegmentCache::of_process().reads_in_parts(*this, s, SegmentCache::Asked::kForTimes)) return nullptr;
+  return read_parts(s);
+}
+
+// If all will stay in memory, all that follows should be there.
+bool DemandedSegments::may_be_read_in_parts(std::size_t s) const noexcept {
+  return bounds_[s].count > SegmentParts::kPart && !is_unreadable(s) && demanded_events * kEventBytes > SegmentCache::of_process().budget();
 }
 
 std::unique_ptr<SegmentParts> DemandedSegments::read_parts(std::size_t) const { return nullptr; }

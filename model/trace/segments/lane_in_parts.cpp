@@ -227,4 +227,55 @@ bool LaneInParts::summarize(Open& segment, EventIndex first, EventIndex last, La
   return true;
 }
 
+LaneTimes::LaneTimes(const Lane& lane) : lane_(&lane), demanded_(demanded_segments(lane)) {}
+
+void LaneTimes::open(std::size_t segment) {
+  if (segment_ == segment) return;
+  count_ = 0;
+  whole_.reset();
+  in_parts_.reset();
+  segment_ = segment;
+  try {
+    if (demanded_ != nullptr) in_parts_ = demanded_->times_in_parts(segment);
+    if (in_parts_ && !times_) times_ = std::make_unique_for_overwrite<SegmentParts::Times>();
+  } catch (const std::bad_alloc&) {  // the cache makes room for the times of all events
+    in_parts_.reset();
+  }
+  if (!in_parts_) read_whole();
+}
+
+void LaneTimes::read_whole() {
+  in_parts_.reset();
+  whole_.emplace(lane_->times(*segment_));
+}
+
+void LaneTimes::load(EventIndex i) {
+  open(i / LaneSegment::kCapacity);
+  if (in_parts_ && !in_parts_->decode(i % LaneSegment::kCapacity / kPart, *times_)) read_whole();
+  const EventIndex at_once = in_parts_ ? kPart : LaneSegment::kCapacity;
+  first_ = i / at_once * at_once;
+  count_ = in_parts_ ? times_->size : whole_->size();
+}
+
+Nanoseconds LaneTimes::end(EventIndex i) {
+  const bool is_last = i + 1 == lane_->size() || (i + 1) % LaneSegment::kCapacity == 0;
+  return is_last ? lane_->segment_end(i / LaneSegment::kCapacity) : start(i) + duration(i);
+}
+
+EventIndex LaneTimes::lower_bound(Nanoseconds t) {
+  const std::size_t s = lane_->segment_at(t);
+  if (s == lane_->segment_count()) return lane_->size();
+  const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+  if (t <= lane_->segment_start(s)) return first;
+  open(s);
+  if (!in_parts_) return first + whole_->lower_bound(t);
+  const std::span<const SegmentHead::Part> heads = in_parts_->heads();
+  const auto behind = std::partition_point(heads.begin(), heads.end(), [t](const SegmentHead::Part& head) { return head.start < t; });
+  if (behind == heads.begin()) return first;
+  at(first + static_cast<EventIndex>(behind - heads.begin() - 1) * kPart);
+  if (!in_parts_) return first + whole_->lower_bound(t);  // the part can't be decoded
+  const auto starts = std::span(times_->starts).first(count_);
+  return first_ + static_cast<EventIndex>(std::lower_bound(starts.begin(), starts.end(), t) - starts.begin());
+}
+
 }  // namespace lanescope

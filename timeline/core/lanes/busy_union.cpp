@@ -11,13 +11,13 @@ namespace {
 
 constexpr Nanoseconds kBeforeAll = std::numeric_limits<Nanoseconds>::min();
 
-// Visits the events of a lane, segment by segment. If segments must be decoded, only their times are.
+// Visits the events of a lane.
 class Cursor {
  public:
-  Cursor(const BusyLane& of, Nanoseconds from) : lane_(of.lane), subset_(of.subset) {
+  // `times` has the times of the lane, and must exist for as long as this does.
+  Cursor(const BusyLane& of, LaneTimes& times, Nanoseconds from) : subset_(of.subset), times_(&times), size_(of.size()) {
     index_ = lower_bound(from);
-    size_ = subset_ != nullptr ? subset_->size() : lane_->size();
-    if (index_ > 0) end_of_previous_ = subset_ != nullptr ? subset_->end(index_ - 1) : end_of(index_ - 1);
+    if (index_ > 0) end_of_previous_ = subset_ != nullptr ? subset_->end(index_ - 1) : times_->end(index_ - 1);
     read();
   }
   [[nodiscard]] bool at_end() const noexcept { return index_ == size_; }
@@ -36,38 +36,18 @@ class Cursor {
   }
 
  private:
-  [[nodiscard]] EventIndex lower_bound(Nanoseconds t) noexcept {
-    if (subset_ != nullptr) return subset_->lower_bound(t);
-    const std::size_t s = lane_->segment_at(t);
-    if (s == lane_->segment_count()) return lane_->size();
-    const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
-    return t <= lane_->segment_start(s) ? first : first + times_of(s).lower_bound(t);
-  }
-  [[nodiscard]] Nanoseconds end_of(EventIndex i) noexcept {
-    const std::size_t s = i / LaneSegment::kCapacity;
-    const EventIndex within = i % LaneSegment::kCapacity;
-    const bool is_last = within + 1 == LaneSegment::kCapacity || i + 1 == lane_->size();
-    return is_last ? lane_->segment_end(s) : times_of(s).end(within);
-  }
-  const SegmentTimes& times_of(std::size_t s) noexcept {
-    if (!times_ || s != segment_) times_.emplace(lane_->times(s));
-    segment_ = s;
-    return *times_;
-  }
+  [[nodiscard]] EventIndex lower_bound(Nanoseconds t) noexcept { return subset_ != nullptr ? subset_->lower_bound(t) : times_->lower_bound(t); }
   void read() noexcept {
     if (at_end()) return;
     const EventIndex at = subset_ != nullptr ? subset_->source_index(index_) : index_;
-    const SegmentTimes& times = times_of(at / LaneSegment::kCapacity);
-    start_ = times.start(at % LaneSegment::kCapacity);
-    end_ = start_ + times.duration(at % LaneSegment::kCapacity);
+    start_ = times_->start(at);
+    end_ = start_ + times_->duration(at);
   }
 
-  const Lane* lane_;
   const LaneSubset* subset_;
-  std::optional<SegmentTimes> times_;
-  std::size_t segment_ = 0;  // the segment of times_
+  LaneTimes* times_;
+  EventIndex size_;
   EventIndex index_ = 0;
-  EventIndex size_ = 0;
   Nanoseconds start_ = 0;
   Nanoseconds end_ = 0;
   Nanoseconds end_of_previous_ = kBeforeAll;
@@ -76,10 +56,11 @@ class Cursor {
 // The cursor with the earliest start of several: a heap of starts.
 class FirstOf {
  public:
-  explicit FirstOf(const std::vector<Cursor>& cursors) {
-    heap_.reserve(cursors.size());
-    for (std::uint32_t index = 0; index < cursors.size(); ++index)
-      if (!cursors[index].at_end()) heap_.push_back({cursors[index].start(), index});
+  template <typename Running>
+  explicit FirstOf(const std::vector<Running>& running) {
+    heap_.reserve(running.size());
+    for (std::uint32_t index = 0; index < running.size(); ++index)
+      if (const Cursor& cursor = running[index].cursor; !cursor.at_end()) heap_.push_back({cursor.start(), index});
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
@@ -114,19 +95,24 @@ class FirstOf {
   std::vector<Entry> heap_;
 };
 
-// Calls use(start, end) for all events of the lanes after a time, by start: first for events that started before it, cut off there. Stops when use() returns
-// false. If no other lane has events meanwhile, may_leave_out(start) allows leaving out events of one lane from that start on, except the last of them.
+// Calls use(lane, start, end) for all events of the lanes after a time, by start: first for events that started before it, cut off there. Stops when use()
+// returns false. If no other lane has events meanwhile, may_leave_out(start) allows leaving out events of one lane from that start on, except the last of them.
+// `times` has those of each lane.
 template <typename Use, typename MayLeaveOut>
-void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use, MayLeaveOut may_leave_out) {
+void walk(std::span<const BusyLane> lanes, std::span<LaneTimes* const> times, Nanoseconds from, Use use, MayLeaveOut may_leave_out) {
   constexpr int kFewInARow = 8;  // stepping over so few events takes less time than a search
-  std::vector<Cursor> cursors;
-  cursors.reserve(lanes.size());
-  for (const BusyLane& lane : lanes)
-    if (const Cursor cursor(lane, from); !cursor.at_end() || cursor.end_of_previous() > from) cursors.push_back(cursor);
-  for (const Cursor& cursor : cursors)
-    if (cursor.end_of_previous() > from && !use(from, cursor.end_of_previous())) return;
-  for (FirstOf first(cursors); !first.empty();) {
-    Cursor& cursor = cursors[first.index()];
+  struct Running {
+    Cursor cursor;
+    std::size_t lane;
+  };
+  std::vector<Running> running;
+  running.reserve(lanes.size());
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+    if (const Cursor cursor(lanes[lane], *times[lane], from); !cursor.at_end() || cursor.end_of_previous() > from) running.push_back({cursor, lane});
+  for (const auto& [cursor, lane] : running)
+    if (cursor.end_of_previous() > from && !use(lane, from, cursor.end_of_previous())) return;
+  for (FirstOf first(running); !first.empty();) {
+    auto& [cursor, lane] = running[first.index()];
     const Nanoseconds others = first.next_start();
     int in_a_row = 0;
     do {
@@ -134,7 +120,7 @@ void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use, MayLeaveOu
         cursor.go_to_last_until(others);
         in_a_row = 0;
       }
-      if (!use(cursor.start(), cursor.end())) return;
+      if (!use(lane, cursor.start(), cursor.end())) return;
       cursor.next();
     } while (!cursor.at_end() && cursor.start() <= others);
     if (cursor.at_end())
@@ -144,6 +130,18 @@ void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use, MayLeaveOu
   }
 }
 
+// The same for use(start, end), of lanes that nothing was read of.
+template <typename Use, typename MayLeaveOut>
+void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use, MayLeaveOut may_leave_out) {
+  std::vector<LaneTimes> times;
+  times.reserve(lanes.size());
+  for (const BusyLane& lane : lanes) times.emplace_back(*lane.lane);
+  std::vector<LaneTimes*> of_lanes;
+  for (LaneTimes& each : times) of_lanes.push_back(&each);
+  walk(
+      lanes, of_lanes, from, [&](std::size_t, Nanoseconds start, Nanoseconds end) { return use(start, end); }, may_leave_out);
+}
+
 template <typename Use>
 void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use) {
   walk(lanes, from, use, [](Nanoseconds) { return false; });
@@ -151,7 +149,7 @@ void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use) {
 
 std::uint64_t event_count(std::span<const BusyLane> lanes) {
   std::uint64_t events = 0;
-  for (const BusyLane& lane : lanes) events += lane.subset != nullptr ? lane.subset->size() : lane.lane->size();
+  for (const BusyLane& lane : lanes) events += lane.size();
   return events;
 }
 
@@ -252,22 +250,49 @@ void BusyUnion::unite(std::span<const Nanoseconds> times, std::span<Nanoseconds>
   }
 }
 
-void unite_events(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) {
-  std::fill(busy.begin(), busy.end(), 0);
-  Nanoseconds covered_until = times.front();
-  std::size_t column = 0;
-  walk(lanes, times.front(), [&](Nanoseconds start, Nanoseconds end) {
-    if (start >= times.back()) return false;
-    start = std::max(start, covered_until);
-    end = std::min(end, times.back());
+void EventUnions::unite(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<const Wanted> sets) {
+  std::vector<LaneTimes*> of_lanes;
+  std::map<Key, LaneTimes> still_open;
+  for (const BusyLane& lane : lanes) {
+    const Key key{lane.lane, lane.subset};
+    const auto found = open_.find(key);
+    of_lanes.push_back(&(found != open_.end() ? still_open.insert(open_.extract(found)).position : still_open.emplace(key, *lane.lane).first)->second);
+  }
+  open_ = std::move(still_open);
+  struct State {
+    Nanoseconds covered_until;
+    std::size_t column = 0;
+    Nanoseconds* busy;
+  };
+  std::vector<State> states;
+  std::vector<std::vector<std::uint32_t>> levels_of(lanes.size());
+  for (const Wanted& level : sets) {
+    for (const std::size_t lane : level.lanes) levels_of[lane].push_back(static_cast<std::uint32_t>(states.size()));
+    std::fill(level.busy.begin(), level.busy.end(), 0);
+    states.push_back({times.front(), 0, level.busy.data()});
+  }
+  const auto add = [&](State& level, Nanoseconds start, Nanoseconds end) {
+    start = std::max(start, level.covered_until);
     while (start < end) {
-      while (times[column + 1] <= start) ++column;
-      const Nanoseconds until = std::min(end, times[column + 1]);
-      busy[column] += until - start;
-      start = covered_until = until;
+      while (times[level.column + 1] <= start) ++level.column;
+      const Nanoseconds until = std::min(end, times[level.column + 1]);
+      level.busy[level.column] += until - start;
+      start = level.covered_until = until;
     }
+  };
+  const auto use = [&](std::size_t lane, Nanoseconds start, Nanoseconds end) {
+    if (start >= times.back()) return false;
+    end = std::min(end, times.back());
+    for (const std::uint32_t level : levels_of[lane]) add(states[level], start, end);
     return true;
-  });
+  };
+  walk(lanes, of_lanes, times.front(), use, [](Nanoseconds) { return false; });
+}
+
+void unite_events(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) {
+  EventUnions::Wanted all{{}, busy};
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) all.lanes.push_back(lane);
+  EventUnions().unite(lanes, times, {&all, 1});
 }
 
 std::size_t BusyUnion::intervals() const noexcept {

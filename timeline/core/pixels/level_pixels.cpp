@@ -1,6 +1,8 @@
 #include "timeline/core/pixels/level_pixels.h"
 
 #include <algorithm>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "column_sums.h"
@@ -10,10 +12,10 @@ namespace lanescope::timeline {
 namespace {
 
 constexpr EventIndex kFewOfTile = kTileWidth / 8;  // events of one of very many lanes: adding up to this many one by one is faster than columns
-constexpr std::size_t kBridged = 8;                // columns without overlaps that are processed all the same, because starting again behind them takes longer
+constexpr int kBridged = 8;                        // columns without overlaps that are processed all the same, because starting again behind them takes longer
 constexpr std::size_t kAhead = 12;                 // columns: by then prefetched data has arrived
-// The number of a lane's segments, or of segments whose times are decoded, for a part of its columns: large enough that the segments at the ends, which are
-// decoded for both parts, hardly matter.
+// The number of a lane's segments, or of segments of each lane of which only times are decoded, for a part of the columns: large enough that the segments at
+// the ends, which are read for both parts, hardly matter.
 constexpr std::size_t kFewestSegments = 16, kFewestTimes = 4;
 
 // Busy time before each edge of a column.
@@ -51,11 +53,31 @@ std::span<const ContentLane> kept_lanes(const LevelContent& content) noexcept {
   return content.lanes().size() <= LevelContent::kManyLanes ? std::span(content.lanes()) : std::span<const ContentLane>();
 }
 
-// The average of the lanes: each part of a level has a segment of each lane at its ends.
-std::size_t segments_per_lane(const LevelContent& content) {
-  std::size_t all = 0;
-  for (const ContentLane& lane : content.lanes()) all += lane.lane->segment_count();
-  return all / std::max<std::size_t>(1, content.lanes().size());
+// Passes tiles of levels to `use`, neighbouring ones of a level together.
+template <typename Tile, typename Use>
+void for_neighbours(std::vector<Tile>& tiles, Use use) {
+  for (auto first = tiles.begin(); first != tiles.end();) {
+    auto end = first + 1;
+    while (end != tiles.end() && end->content == first->content && end->number == (end - 1)->number + 1) ++end;
+    use(std::span(first, end));
+    first = end;
+  }
+}
+
+// Calls use(first, end) for runs of wanted columns in [first, end), with a few others in between.
+template <typename Number, typename IsWanted, typename Use>
+void for_runs(Number first, Number end, IsWanted is_wanted, Use use) {
+  while (first < end) {
+    if (!is_wanted(first)) {
+      ++first;
+      continue;
+    }
+    Number behind = first + 1;
+    for (Number x = behind; x < end && x <= behind + static_cast<Number>(kBridged); ++x)
+      if (is_wanted(x)) behind = x + 1;
+    use(first, behind);
+    first = behind;
+  }
 }
 
 // Divides the tiles of lanes into parts for several cores and passes each part to `use`. Requires: numbers of tiles ascend.
@@ -163,10 +185,10 @@ struct LevelRasterizer::Job {
 void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, const Viewport& viewport, const std::stop_token& stop) {
   look_at(viewport);
   // For lanes in memory, jobs are made tile by tile, so that all cores have work. Segments that are decoded on demand are processed lane by lane, and then
-  // level by level, so that each is decoded once or twice if there is no room for those of all lanes.
+  // for all levels at once, so that each is decoded once or twice if there is no room for those of all lanes.
   std::vector<Job> jobs(static_cast<std::size_t>(end_tile_ - first_tile_));
   std::map<const Lane*, std::vector<Job::OfLane>> of_lanes_on_demand;
-  std::vector<Job> then;
+  std::vector<std::vector<OfLevel>> levels_on_demand;
   // Returns true once for each tile that holds something else.
   const auto take = [](std::int64_t& number, std::int64_t wanted) { return std::exchange(number, wanted) != wanted; };
   const auto entry_of = [this](auto& map, const auto& key) -> LevelPixels& {
@@ -196,7 +218,7 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
     if (in_memory)
       for (const OfLevel& tile : tiles) jobs[static_cast<std::size_t>(tile.number - first_tile_)].levels.push_back(tile);
     else
-      divide(std::span(tiles), 1 + segments_per_lane(*content) / kFewestTimes, [&](auto part) { then.push_back({{}, {part.begin(), part.end()}}); });
+      levels_on_demand.push_back(std::move(tiles));
   }
   std::erase_if(jobs, [](const Job& job) { return job.lanes.empty() && job.levels.empty(); });
   for (auto& [lane, tiles] : of_lanes_on_demand) {
@@ -204,18 +226,23 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
     std::stable_sort(tiles.begin(), tiles.end(), [](const Job::OfLane& a, const Job::OfLane& b) { return a.number < b.number; });
     divide(std::span(tiles), lane->segment_count() / kFewestSegments, [&](auto part) { jobs.push_back({{part.begin(), part.end()}, {}}); });
   }
-  for (std::vector<Job>* const all : {&jobs, &then}) {
-    work_in_parts(all->size(), [&](std::size_t index) { run((*all)[index], stop); });
-    for (const Job& job : *all) {
-      for (const Job::OfLane& each : job.lanes) {
-        if (each.done) continue;
-        each.edges->number = LevelPixels::kNoTile;
-        if (each.tile != nullptr) each.tile->number = LevelPixels::kNoTile;
-      }
-      for (const OfLevel& each : job.levels)
-        if (!each.done) each.tile->number = LevelPixels::kNoTile;
+  work_in_parts(jobs.size(), [&](std::size_t index) { run(jobs[index], stop); });
+  const auto forget_undone = [](const std::vector<OfLevel>& tiles) {
+    for (const OfLevel& each : tiles)
+      if (!each.done) each.tile->number = LevelPixels::kNoTile;
+  };
+  for (const Job& job : jobs) {
+    for (const Job::OfLane& each : job.lanes) {
+      if (each.done) continue;
+      each.edges->number = LevelPixels::kNoTile;
+      if (each.tile != nullptr) each.tile->number = LevelPixels::kNoTile;
     }
+    forget_undone(job.levels);
   }
+  std::vector<std::span<OfLevel>> neighbours;
+  for (std::vector<OfLevel>& tiles : levels_on_demand) for_neighbours(tiles, [&](std::span<OfLevel> some) { neighbours.push_back(some); });
+  combine_together(neighbours, stop);
+  for (const std::vector<OfLevel>& tiles : levels_on_demand) forget_undone(tiles);
 }
 
 bool LevelRasterizer::has(std::span<const LevelContent* const> contents, const Viewport& viewport) const {
@@ -239,9 +266,10 @@ bool LevelRasterizer::has(std::span<const LevelContent* const> contents, const V
   });
 }
 
-void LevelRasterizer::take_lanes(const LevelRasterizer& other, std::span<const LevelContent* const> contents) {
+void LevelRasterizer::take(const LevelRasterizer& other, std::span<const LevelContent* const> contents) {
   look_at(other.viewport_);
-  for (const LevelContent* content : contents)
+  for (const LevelContent* content : contents) {
+    if (const auto drawn = other.combined_.find(content); drawn != other.combined_.end()) combined_.try_emplace(content, drawn->second);
     for (const ContentLane& lane : kept_lanes(*content)) {
       const LaneKey key{lane.lane.get(), lane.subset.get()};
       const auto drawn = other.lanes_.find(key);
@@ -249,6 +277,7 @@ void LevelRasterizer::take_lanes(const LevelRasterizer& other, std::span<const L
       lanes_.emplace(key, drawn->second);
       edges_[key.first] = other.edges_.at(key.first);
     }
+  }
 }
 
 std::optional<LevelRasterizer::Sum> LevelRasterizer::sum(const LevelContent& content, TimeRange range) const {
@@ -309,13 +338,9 @@ void LevelRasterizer::run(Job& job, const std::stop_token& stop) const {
     if (each.tile != nullptr) fill(*each.content, times, each.edges->edges, *each.tile);
     each.done = true;
   }
-  for (auto first = job.levels.begin(); first != job.levels.end();) {
-    if (stop.stop_requested()) return;
-    auto end = first + 1;
-    while (end != job.levels.end() && end->content == first->content && end->number == (end - 1)->number + 1) ++end;
-    combine(*first->content, std::span(first, end));
-    for (; first != end; ++first) first->done = true;
-  }
+  for_neighbours(job.levels, [&](std::span<OfLevel> tiles) {
+    if (!stop.stop_requested()) combine(tiles);
+  });
 }
 
 LevelRasterizer::TileTimes LevelRasterizer::times_in(std::int64_t tile) const {
@@ -518,10 +543,23 @@ void LevelRasterizer::gather(const LevelContent& content, std::span<const OfLeve
   }
 }
 
-void LevelRasterizer::combine(const LevelContent& content, std::span<const OfLevel> tiles) const {
-  Sharing sharing(tiles.size() * kTileWidth);
+struct LevelRasterizer::Combination {
+  std::span<OfLevel> tiles;  // neighbours of one level
+  Sharing sharing;
+  std::vector<Nanoseconds> times;       // edges of the columns
+  std::vector<Nanoseconds> busy;        // of each column: the sum over the lanes, then their union
+  std::vector<std::uint8_t> has_union;  // the columns in which these may differ
+
+  explicit Combination(std::span<OfLevel> of) : tiles(of), sharing(of.size() * kTileWidth) {}
+  [[nodiscard]] const LevelContent& content() const noexcept { return *tiles.front().content; }
+  [[nodiscard]] std::int64_t first_column() const noexcept { return tiles.front().number * kTileWidth; }
+};
+
+LevelRasterizer::Combination LevelRasterizer::merged(std::span<OfLevel> tiles) const {
+  Combination made(tiles);
+  const LevelContent& content = made.content();
   for (const OfLevel& each : tiles) each.tile->columns.clear();
-  if (kept_lanes(content).empty()) gather(content, tiles, sharing);
+  if (kept_lanes(content).empty()) gather(content, tiles, made.sharing);
   for (const ContentLane& lane : kept_lanes(content)) {
     const LevelPixels& of_lane = lanes_.at({lane.lane.get(), lane.subset.get()});
     for (std::size_t i = 0; i < tiles.size(); ++i) {
@@ -532,47 +570,147 @@ void LevelRasterizer::combine(const LevelContent& content, std::span<const OfLev
         into = columns;
       else
         for (std::size_t x = 0; x < into.size(); ++x) merge(into[x], columns[x]);
-      sharing.add(i, columns);
+      made.sharing.add(i, columns);
     }
   }
-
-  std::vector<Nanoseconds> times, busy;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const TileTimes of_tile = times_in(tiles[i].number);
-    times.insert(times.end(), of_tile.begin(), of_tile.end() - 1);
-    if (i + 1 == tiles.size()) times.push_back(of_tile.back());
+    made.times.insert(made.times.end(), of_tile.begin(), of_tile.end() - 1);
+    if (i + 1 == tiles.size()) made.times.push_back(of_tile.back());
     const std::vector<Column>& columns = tiles[i].tile->columns;
-    for (std::size_t x = 0; x < kTileWidth; ++x) busy.push_back(columns.empty() ? 0 : columns[x].total);
+    for (std::size_t x = 0; x < kTileWidth; ++x) made.busy.push_back(columns.empty() ? 0 : columns[x].total);
   }
-  const auto is_shared = [&](std::size_t x) { return sharing.lanes[x] > 1 && sharing.longest[x] < times[x + 1] - times[x]; };
-  for (std::size_t first = 0; first < busy.size();) {
-    if (!is_shared(first)) {
-      ++first;
-      continue;
-    }
-    std::size_t end = first + 1;
-    for (std::size_t x = end; x < busy.size() && x <= end + kBridged; ++x)
-      if (is_shared(x)) end = x + 1;
-    const auto all_times = std::span(times).subspan(first, end - first + 1);
-    content.unite(all_times, std::span(busy).subspan(first, end - first), lanes_within(content, tiles, first, end));
-    first = end;
+  for (std::size_t x = 0; x < made.busy.size(); ++x) {
+    const Nanoseconds length = made.times[x + 1] - made.times[x];
+    made.has_union.push_back(made.sharing.lanes[x] > 1 && made.sharing.longest[x] < length ? 1 : 0);
+    if (made.sharing.lanes[x] > 1 && made.has_union[x] == 0) made.busy[x] = length;
   }
-  for (std::size_t x = 0; x < busy.size(); ++x)
-    if (sharing.lanes[x] > 1 && !is_shared(x)) busy[x] = times[x + 1] - times[x];
-  for (std::size_t i = 0; i < tiles.size(); ++i)
-    for (std::size_t x = 0; x < tiles[i].tile->columns.size(); ++x) tiles[i].tile->columns[x].busy = busy[i * kTileWidth + x];
+  return made;
 }
 
-// The lanes that are busy in a part of the columns of these tiles; all lanes if that is not known.
-std::vector<const ContentLane*> LevelRasterizer::lanes_within(const LevelContent& content, std::span<const OfLevel> tiles, std::size_t first,
-                                                              std::size_t end) const {
+void LevelRasterizer::finish(const Combination& combination) {
+  for (std::size_t i = 0; i < combination.tiles.size(); ++i) {
+    std::vector<Column>& columns = combination.tiles[i].tile->columns;
+    for (std::size_t x = 0; x < columns.size(); ++x) columns[x].busy = combination.busy[i * kTileWidth + x];
+    combination.tiles[i].done = true;
+  }
+}
+
+void LevelRasterizer::combine(std::span<OfLevel> tiles) const {
+  Combination combination = merged(tiles);
+  std::vector<Nanoseconds> united;
+  for_runs(
+      std::size_t{0}, combination.busy.size(), [&](std::size_t x) { return combination.has_union[x] != 0; },
+      [&](std::size_t first, std::size_t end) {
+        united.assign(combination.busy.begin() + static_cast<std::ptrdiff_t>(first), combination.busy.begin() + static_cast<std::ptrdiff_t>(end));
+        combination.content().unite(std::span(combination.times).subspan(first, end - first + 1), united, lanes_within(combination, first, end));
+        for (std::size_t x = first; x < end; ++x)
+          if (combination.has_union[x] != 0) combination.busy[x] = united[x - first];
+      });
+  finish(combination);
+}
+
+// Levels that have lanes in common are worked on together. The others are for other cores, and so are parts of the time, if there is more than one segment of
+// a lane for each of them.
+void LevelRasterizer::combine_together(std::span<const std::span<OfLevel>> levels, const std::stop_token& stop) const {
+  std::vector<std::optional<Combination>> combinations(levels.size());
+  work_in_parts(levels.size(), [&](std::size_t index) {
+    if (!stop.stop_requested()) combinations[index] = merged(levels[index]);
+  });
+  if (stop.stop_requested()) return;
+
+  struct Group {
+    std::vector<Combination*> levels;
+    std::set<const Lane*> lanes;
+  };
+  std::vector<Group> groups;
+  for (std::optional<Combination>& combination : combinations) {
+    if (std::find(combination->has_union.begin(), combination->has_union.end(), 1) == combination->has_union.end()) continue;
+    Group group{{&*combination}, {}};
+    for (const ContentLane& lane : combination->content().lanes()) group.lanes.insert(lane.lane.get());
+    std::erase_if(groups, [&](Group& other) {
+      if (std::none_of(other.lanes.begin(), other.lanes.end(), [&](const Lane* lane) { return group.lanes.contains(lane); })) return false;
+      group.levels.insert(group.levels.end(), other.levels.begin(), other.levels.end());
+      group.lanes.merge(other.lanes);
+      return true;
+    });
+    groups.push_back(std::move(group));
+  }
+  struct Part {
+    const Group* group;
+    std::int64_t first, end;  // columns
+  };
+  std::vector<Part> parts;
+  for (const Group& group : groups) {
+    std::int64_t first = std::numeric_limits<std::int64_t>::max(), end = std::numeric_limits<std::int64_t>::min();
+    for (const Combination* each : group.levels) {
+      first = std::min(first, each->first_column());
+      end = std::max(end, each->first_column() + static_cast<std::int64_t>(each->busy.size()));
+    }
+    std::size_t segments = 0;
+    for (const Lane* lane : group.lanes) segments += lane->segment_count();
+    const auto count = static_cast<std::int64_t>(1 + segments / group.lanes.size() / kFewestTimes);
+    for (std::int64_t part = 0; part < count; ++part)
+      parts.push_back({&group, first + (end - first) * part / count, first + (end - first) * (part + 1) / count});
+  }
+  work_in_parts(parts.size(), [&](std::size_t index) { unite_together(parts[index].group->levels, parts[index].first, parts[index].end, stop); });
+  if (stop.stop_requested()) return;
+  for (const std::optional<Combination>& combination : combinations) finish(*combination);
+}
+
+void LevelRasterizer::unite_together(std::span<Combination* const> levels, std::int64_t first, std::int64_t end, const std::stop_token& stop) const {
+  EventUnions unions;
+  const auto has_union = [](const Combination& level, std::int64_t column) {
+    const std::int64_t x = column - level.first_column();
+    return x >= 0 && x < static_cast<std::int64_t>(level.has_union.size()) && level.has_union[static_cast<std::size_t>(x)] != 0;
+  };
+  const auto any_has_union = [&](std::int64_t column) {
+    return std::any_of(levels.begin(), levels.end(), [&](const Combination* level) { return has_union(*level, column); });
+  };
+  std::vector<Nanoseconds> times;
+  for_runs(first, end, any_has_union, [&](std::int64_t begin, std::int64_t behind) {
+    if (stop.stop_requested()) return;
+    times.clear();
+    for (std::int64_t column = begin; column <= behind; ++column) times.push_back(grid_.time_at(column));
+    std::map<LaneKey, std::size_t> places;
+    std::vector<BusyLane> lanes;
+    struct United {
+      Combination* level;
+      std::vector<std::size_t> lanes;
+      std::vector<Nanoseconds> busy;
+    };
+    std::vector<United> united;
+    for (Combination* const level : levels) {
+      const std::int64_t from = std::max(begin, level->first_column()) - level->first_column();
+      const std::int64_t until = std::min(behind, level->first_column() + static_cast<std::int64_t>(level->busy.size())) - level->first_column();
+      if (from >= until) continue;
+      const auto running = lanes_within(*level, static_cast<std::size_t>(from), static_cast<std::size_t>(until));
+      if (running.size() < 2) continue;
+      United& made = united.emplace_back(United{level, {}, std::vector<Nanoseconds>(times.size() - 1)});
+      for (const ContentLane* lane : running) {
+        const auto [place, is_new] = places.try_emplace({lane->lane.get(), lane->subset.get()}, lanes.size());
+        if (is_new) lanes.push_back({lane->lane.get(), lane->subset.get()});
+        made.lanes.push_back(place->second);
+      }
+    }
+    std::vector<EventUnions::Wanted> wanted;
+    for (United& each : united) wanted.push_back({std::move(each.lanes), each.busy});
+    unions.unite(lanes, times, wanted);
+    for (const United& each : united)
+      for (std::int64_t column = begin; column < behind; ++column)
+        if (has_union(*each.level, column))
+          each.level->busy[static_cast<std::size_t>(column - each.level->first_column())] = each.busy[static_cast<std::size_t>(column - begin)];
+  });
+}
+
+std::vector<const ContentLane*> LevelRasterizer::lanes_within(const Combination& combination, std::size_t first, std::size_t end) const {
   std::vector<const ContentLane*> lanes;
-  for (const ContentLane& lane : content.lanes()) {
-    bool is_busy = kept_lanes(content).empty();
+  for (const ContentLane& lane : combination.content().lanes()) {
+    bool is_busy = kept_lanes(combination.content()).empty();
     const LevelPixels* const pixels = is_busy ? nullptr : &lanes_.at({lane.lane.get(), lane.subset.get()});
     for (std::size_t x = first; x < end && !is_busy; ++x) {
-      const std::vector<Column>& columns = pixels->tiles_[place_of(tiles[x / kTileWidth].number)].columns;
-      is_busy = !columns.empty() && columns[x % kTileWidth].busy > 0;
+      const std::vector<Column>& columns = pixels->tiles_[place_of(combination.tiles[x / kTileWidth].number)].columns;
+      is_busy = combination.has_union[x] != 0 && !columns.empty() && columns[x % kTileWidth].busy > 0;
     }
     if (is_busy) lanes.push_back(&lane);
   }

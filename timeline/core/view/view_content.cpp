@@ -77,12 +77,11 @@ void Picture::make(const std::stop_token& stop) {
       if (stop.stop_requested()) return;
       contents.push_back(&contents_.content(level));
     }
+    const std::size_t own = contents.size();
+    if (pane == Pane::kRows)
+      for (const Level& level : foreseen_) contents.push_back(&contents_.content(level));
     pixels_[pane].prepare(contents, wanted.viewport, stop);
-  }
-  if (!foreseen_.empty() && !stop.stop_requested()) {
-    std::vector<const Level*> levels;
-    for (const Level& level : foreseen_) levels.push_back(&level);
-    pixels_[Pane::kOverview].take_lanes(pixels_[Pane::kRows], contents_.contents(levels));
+    if (contents.size() > own) pixels_[Pane::kOverview].take(pixels_[pane], std::span(contents).subspan(own));
   }
   add_up(stop);
 }

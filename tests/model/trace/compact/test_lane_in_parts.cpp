@@ -29,6 +29,23 @@ bool are_same(const LaneSummary& a, const LaneSummary& b) {
   return a.count == b.count && a.dominant == b.dominant && a.weight == b.weight && a.longest == b.longest && a.longest_duration == b.longest_duration;
 }
 
+// The same for LaneTimes: after a time, events are asked for in order, as those do who go through them.
+int wrong_times(const Lane& memory, LaneTimes times, std::mt19937& random, int questions) {
+  int wrong = 0;
+  const TimeRange extent = memory.extent();
+  for (int i = 0; i < questions; ++i) {
+    const auto some = static_cast<EventIndex>(random() % memory.size());
+    Nanoseconds t = extent.begin - 10 + static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(extent.length() + 20));
+    if (random() % 2 == 0) t = memory.start(some / SegmentParts::kPart * SegmentParts::kPart) + static_cast<Nanoseconds>(random() % 3) - 1;
+    const EventIndex first = times.lower_bound(t);
+    wrong += first != memory.lower_bound(t);
+    const EventIndex last = std::min(memory.size(), first + static_cast<EventIndex>(random() % 1'500));
+    for (EventIndex event = first > 0 ? first - 1 : 0; event < last; ++event)
+      wrong += times.end(event) != memory.end(event) || times.start(event) != memory.start(event) || times.duration(event) != memory.duration(event);
+  }
+  return wrong;
+}
+
 // The number of answers that differ from those of a lane in memory.
 int wrong_answers(const Lane& memory, const LaneInParts& parts, std::mt19937& random, int questions) {
   int wrong = 0;
@@ -71,6 +88,7 @@ int wrong_answers(const Trace& memory, const Trace& file, int questions) {
     const Lane& lane = memory.lane(id);
     if (lane.empty() || file.lane(id).holds_segments()) continue;
     wrong += wrong_answers(lane, LaneInParts(file.lane(id)), random, questions);
+    wrong += wrong_times(lane, LaneTimes(file.lane(id)), random, questions / 10);
   }
   return wrong;
 }
@@ -103,7 +121,36 @@ TEST_CASE("long lanes answer the same in parts as in memory, and hardly any segm
   CHECK(wrong_answers(*memory, *file, 500) == 0);
   const SegmentCache::Use after = SegmentCache::of_process().use();
   CHECK(after.decoded == before.decoded);
+  CHECK(after.times == before.times);
   CHECK(after.in_parts > before.in_parts);
+}
+
+TEST_CASE("who goes through the times of a lane reads each segment once, and takes what the cache has") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 150'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "compact.trace");
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  const Lane& lane = file->lane(0);
+  REQUIRE(lane.segment_count() == 3);
+  const ManyOthers others;
+  const MemoryBudget budget(64 << 20);
+  const auto go_through = [&] {
+    LaneTimes times(lane);
+    Nanoseconds sum = 0;
+    for (EventIndex i = 0; i < lane.size(); ++i) sum += times.start(i) ^ times.duration(i) ^ times.end(i);
+    return sum;
+  };
+  Nanoseconds expected = 0;
+  for (EventIndex i = 0; i < lane.size(); ++i) expected += memory->lane(0).start(i) ^ memory->lane(0).duration(i) ^ memory->lane(0).end(i);
+  const SegmentCache::Use before = SegmentCache::of_process().use();
+  CHECK(go_through() == expected);
+  CHECK(go_through() == expected);
+  CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 6);
+  CHECK(SegmentCache::of_process().use().decoded == before.decoded);
+  std::jthread([&] { (void)lane.segment(1); }).join();
+  CHECK(go_through() == expected);
+  CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 8);
 }
 
 TEST_CASE("a segment whose parts are asked for again is decoded whole while there is room, and then taken from the cache") {
@@ -139,12 +186,16 @@ TEST_CASE("parts of a segment that can't be read are what stands for it") {
   const Lane& lane = file->lane(0);
   const LaneInParts parts(lane);
   (void)parts.start(5'000);
+  LaneTimes times(lane);
+  (void)times.start(5'000);
   fs::resize_file(folder.path() / "compact.trace", 100);
   CHECK(parts.start(6'000) < parts.start(7'000));  // from the bytes that were read before
   for (const EventIndex event : {70'000u, 100'000u, 149'999u}) {
     CHECK(parts.start(event) == lane.start(event));
     CHECK(parts.duration(event) == lane.duration(event));
     CHECK(parts.name(event) == lane.name(event));
+    CHECK(times.start(event) == lane.start(event));
+    CHECK(times.end(event) == lane.end(event));
   }
   CHECK(has_substitutes(*file));
   CHECK_FALSE(SegmentCache::of_process().take_problems().empty());

@@ -94,6 +94,10 @@ class LaneSegmentParts {
     std::array<Nanoseconds, kPart> starts, durations;
     std::array<NameId, kPart> names;
   };
+  struct Times {
+    EventIndex size = 0;
+    std::array<Nanoseconds, kPart> starts, durations;
+  };
 
   // Returns nothing if the payload does not hold this many events in columns of one piece each; decode_lane_segment() may read it all the same. O(bytes),
   // but a fraction of the time of decoding. Requires: 0 < events <= 65,536.
@@ -104,6 +108,8 @@ class LaneSegmentParts {
 
   // Decodes a part whose first event starts at this time. Returns false if its bytes are no events. Requires: part < count(). O(events of the part).
   [[nodiscard]] bool decode(std::size_t part, Nanoseconds start, Events& into) const;
+  // The same, but only the times.
+  [[nodiscard]] bool decode(std::size_t part, Nanoseconds start, Times& into) const;
   // The detail of an event; nothing if the bytes have none. Requires: event < events. O(bytes of all details) once, then O(events of the part).
   [[nodiscard]] std::optional<DetailId> detail(EventIndex event);
 
@@ -114,6 +120,11 @@ class LaneSegmentParts {
     std::vector<std::uint32_t> parts;
   };
   [[nodiscard]] bool find_parts(Place& column) const;
+  // Reads a part of a column whose numbers may all be 0. Returns false if its bytes are no such numbers.
+  template <typename Number>
+  [[nodiscard]] bool read(const Place& column, std::size_t part, std::span<Number> into) const;
+  template <typename Into>
+  [[nodiscard]] bool decode_times(std::size_t part, Nanoseconds start, Into& into) const;
   [[nodiscard]] std::string_view bytes_of(const Place& column, std::size_t part) const;
   [[nodiscard]] EventIndex size_of(std::size_t part) const noexcept;
 

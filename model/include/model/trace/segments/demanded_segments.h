@@ -71,6 +71,8 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   // because it is in the cache, or has few events, or can't be read in parts; or because there is room for all segments of all lanes, or for it and
   // somebody asked for its parts before.
   [[nodiscard]] std::unique_ptr<SegmentParts> parts(std::size_t s) const;
+  // As parts(), for callers that go through the times of the segment once: null if the cache has these, but not because somebody asked before.
+  [[nodiscard]] std::unique_ptr<SegmentParts> times_in_parts(std::size_t s) const;
   // As held(), but read again and not put into the cache: for callers that make another segment of it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> read_apart(std::size_t s) const {
     std::shared_ptr<const LaneSegment> segment = read(s);
@@ -99,6 +101,7 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read_times(std::size_t) const { return nullptr; }
   // As read(), but in parts (SegmentParts). Returns null if that is not possible; read() may still be possible.
   [[nodiscard]] virtual std::unique_ptr<SegmentParts> read_parts(std::size_t s) const;
+  [[nodiscard]] bool may_be_read_in_parts(std::size_t s) const noexcept;
   // The replacement for a segment that can't be read.
   [[nodiscard]] std::shared_ptr<const LaneSegment> substitute(std::size_t s, Reason reason = Reason::kUnreadable) const;
 
@@ -194,8 +197,9 @@ class SegmentCache {
   [[nodiscard]] std::shared_ptr<const LaneSegment> take(const DemandedSegments& from, std::size_t s);
   // Returns what the cache has of the segment, or its decoded times alone. If these can't be read, acts as take().
   [[nodiscard]] std::shared_ptr<const LaneSegment> take_times(const DemandedSegments& from, std::size_t s);
-  enum class Asked { kFirst, kAgain };
+  enum class Asked { kFirst, kAgain, kForTimes };
   // Counts a segment that is read in parts. Returns false if it should rather be taken whole: it is in the cache, or was asked for before and there is room.
+  // For times it is enough that the cache has these.
   [[nodiscard]] bool reads_in_parts(const DemandedSegments& from, std::size_t s, Asked asked) noexcept;
   // Forgets all segments of a lane that is gone.
   void forget(std::uint64_t first_identity, std::size_t count) noexcept;

@@ -7,9 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "model/trace/segments/lane_in_parts.h"
 #include "model/trace/storage/interval_union.h"
 #include "timeline/core/lanes/lane_subset.h"
 
@@ -19,6 +22,7 @@ namespace lanescope::timeline {
 struct BusyLane {
   const Lane* lane = nullptr;
   const LaneSubset* subset = nullptr;  // of the lane, if not all of its events count
+  [[nodiscard]] EventIndex size() const noexcept { return subset != nullptr ? subset->size() : lane->size(); }
 };
 
 class BusyUnion {
@@ -45,6 +49,23 @@ class BusyUnion {
   std::uint64_t events_when_chosen_ = 0;
   // kUnion: the union. kOverlaps: when at least two lanes are busy, when at least three, and so on.
   std::vector<IntervalUnion> layers_;
+};
+
+// Computes BusyUnion::unite() from the events alone, for several sets of lanes at once: what they have in common is read once. Keeps what it has read of the
+// lanes, so that what follows in time need not be read again. Threads: one at a time.
+class EventUnions {
+ public:
+  struct Wanted {
+    std::vector<std::size_t> lanes;  // by their places among all lanes
+    std::span<Nanoseconds> busy;     // becomes the time in which at least one of them is busy, between each time and the next
+  };
+  // Requires: as unite_events(), for each of the sets. Lanes that were not asked for in the call before are read again. O(events from the first time to the
+  // last · (log lanes + sets)).
+  void unite(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<const Wanted> sets);
+
+ private:
+  using Key = std::pair<const Lane*, const LaneSubset*>;
+  std::map<Key, LaneTimes> open_;
 };
 
 // Computes BusyUnion::unite() from the events alone, for lanes whose union is not kept because it would take memory for each event. O(events from the first

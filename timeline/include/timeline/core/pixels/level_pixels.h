@@ -124,8 +124,8 @@ class LevelRasterizer {
   void prepare(std::span<const LevelContent* const> contents, const Viewport& viewport, const std::stop_token& stop = {});
   // True if these levels are computed for this viewport. O(lanes · tiles).
   [[nodiscard]] bool has(std::span<const LevelContent* const> contents, const Viewport& viewport) const;
-  // Moves to the viewport of another rasterizer, and takes its results for the lanes of these levels. O(lanes · width).
-  void take_lanes(const LevelRasterizer& other, std::span<const LevelContent* const> contents);
+  // Moves to the viewport of another rasterizer, and takes its results for these levels and their lanes. O(lanes · width).
+  void take(const LevelRasterizer& other, std::span<const LevelContent* const> contents);
   // The sum of a level in a part of time, from its columns. Nothing if they are not computed, do not cover the whole time, or one of them has events in it and
   // may have others outside of it. O(lanes · log + width).
   struct Sum {
@@ -163,6 +163,7 @@ class LevelRasterizer {
   struct Job;
   struct OfLevel;
   struct Sharing;
+  struct Combination;
   class Crowd;
 
   // The place of a viewport on its grid.
@@ -185,9 +186,15 @@ class LevelRasterizer {
   void fill_by_parts(const ContentLane& content, const LaneInParts& events, const TileTimes& times, EdgesInTile& edges, LevelPixels::Tile& tile) const;
   // For neighbouring tiles, starting with the first.
   void gather(const LevelContent& content, std::span<const OfLevel> tiles, Sharing& sharing) const;
-  void combine(const LevelContent& content, std::span<const OfLevel> tiles) const;
-  [[nodiscard]] std::vector<const ContentLane*> lanes_within(const LevelContent& content, std::span<const OfLevel> tiles, std::size_t first,
-                                                             std::size_t end) const;
+  void combine(std::span<OfLevel> tiles) const;
+  // The same for levels whose events have to be read: each is read once for all levels.
+  void combine_together(std::span<const std::span<OfLevel>> levels, const std::stop_token& stop) const;
+  // The columns of the lanes, merged, and what is left to be done: the union of the lanes in some columns.
+  [[nodiscard]] Combination merged(std::span<OfLevel> tiles) const;
+  static void finish(const Combination& combination);
+  void unite_together(std::span<Combination* const> levels, std::int64_t first, std::int64_t end, const std::stop_token& stop) const;
+  // The lanes that are busy in a part of the columns, except in columns without a union; all lanes if that is not known.
+  [[nodiscard]] std::vector<const ContentLane*> lanes_within(const Combination& combination, std::size_t first, std::size_t end) const;
   void collect_boxes(const ContentLane& content, const LevelPixels& of_lane, std::vector<Box>& into) const;
   template <typename Events>
   [[nodiscard]] std::optional<LevelPixels::Single> single(const Events& events, EventIndex index) const;

@@ -59,7 +59,7 @@ class Picture {
  public:
   // Requests these levels in this viewport for the pane.
   void want(Pane pane, std::vector<Level> levels, const Viewport& viewport);
-  // Requests these levels next, in the viewport of the rows: results for a lane serve both.
+  // Requests these levels, too, in the viewport of the rows: what is read serves both.
   void foresee_overview(std::vector<Level> levels) { foreseen_ = std::move(levels); }
   // The busy time of a row in a part of time, and the number of its events that start there.
   struct RowSum {
