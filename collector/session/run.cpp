@@ -269,6 +269,14 @@ bool Recording::Run::targets_have_ended() {
   return processes_.is_empty() && !reception_.is_somebody_waiting() && !output_may_come_ && !processes_.has_survivors(reception_.address());
 }
 
+// All processes have ended, and what they recorded is no longer being written.
+bool Recording::Run::rest_has_stalled(std::int64_t now) {
+  const bool is_rest = !processes_.is_empty() && !processes_.is_any_running() && !reception_.is_somebody_waiting() && !output_may_come_;
+  if (!is_rest) rest_progress_.reset();
+  if (is_rest && !rest_progress_) rest_progress_.emplace(kRestPatience);
+  return is_rest && rest_progress_->has_stalled(processes_.waiting_bytes(), now);
+}
+
 void Recording::Run::advance() {
   const std::int64_t now = monotonic_now();
   if (wish_.load() == Wish::kAtOnce) {
@@ -310,7 +318,7 @@ void Recording::Run::advance_recording(std::int64_t now) {
   } else if (log_->is_full()) {
     report(log_->path().string() + " has the size that it may have: what comes from now on is not recorded.");
     begin_stopping(EndReason::kFileSize);
-  } else if (on_target_exit_ == OnTargetExit::kStop && targets_have_ended()) {
+  } else if (on_target_exit_ == OnTargetExit::kStop && (targets_have_ended() || rest_has_stalled(now))) {
     end(EndReason::kTargetExited);
   } else if (on_target_exit_ == OnTargetExit::kStop) {
     say_whom_it_waits_for(now);
@@ -438,8 +446,9 @@ void Recording::Run::tell_of_earlier_file() {
     report((*planned)->string() + " is an earlier recording, which stays: nothing was recorded that could replace it.");
 }
 
-void Recording::Run::drain_rest() {
-  RestLimit limit(wish_.load() == Wish::kAtOnce ? kRestPatienceAtOnce : kRestPatience, [this](const std::string& sentence) { report(sentence); });
+void Recording::Run::drain_rest(EndReason reason) {
+  const RestLimit::Kind kind = reason == EndReason::kTargetExited && wish_.load() == Wish::kNone ? RestLimit::Kind::kProgress : RestLimit::Kind::kWhole;
+  RestLimit limit(kind, wish_.load() == Wish::kAtOnce ? kRestPatienceAtOnce : kRestPatience, [this](const std::string& sentence) { report(sentence); });
   processes_.drain_rest(limit);
 }
 
@@ -453,7 +462,7 @@ void Recording::Run::end(EndReason reason) {
   for (const auto& process : processes_.live()) process->hear_no_more_of_children();
   reception_.close();  // what follows may take a while, and no program must wait for it
   log_->keep_rest();
-  drain_rest();
+  drain_rest(reason);
   processes_.detach_all();  // first, because they are recorded until then
   if (gpu_metrics_) gpu_metrics_->end(*log_, gpu_samples(), [this](const std::string& sentence) { report(sentence); });
   if (machine_metrics_) machine_metrics_->end(take_machine_metrics());

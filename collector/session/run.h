@@ -17,6 +17,7 @@
 #include "outside/gpu_metrics_process.h"
 #include "processes/process_table.h"
 #include "processes/reception.h"
+#include "processes/rest_limit.h"
 #include "records/counter_lines.h"
 
 namespace lanescope::session {
@@ -121,6 +122,7 @@ class Recording::Run {
   void take_order();
   // If nothing is known of them any more, looks for recorded processes among all of the machine.
   [[nodiscard]] bool targets_have_ended();
+  [[nodiscard]] bool rest_has_stalled(std::int64_t now);
 
   Result<std::filesystem::path> start_capture(const CaptureRequest& request);
   Result<void> observe(const CaptureRequest& request);
@@ -130,9 +132,9 @@ class Recording::Run {
   void begin_stopping(EndReason reason);
   enum class Next { kWait, kWaitForEnd, kShutDown };
   [[nodiscard]] Next next_after(EndReason reason) const;
-  void tell_of_earlier_file();  // of the name that was asked for, if there is no new one
-  void drain_rest();            // of records that wait in memory at the end
-  void end_part();              // writes all that the file holds, except names of code
+  void tell_of_earlier_file();        // of the name that was asked for, if there is no new one
+  void drain_rest(EndReason reason);  // of records that wait in memory at the end
+  void end_part();                    // writes all that the file holds, except names of code
   [[nodiscard]] bool has_named(std::int64_t now);
   void end_capture(EndReason reason);  // its file is complete, or thrown away
   void expect_no_more_captures();
@@ -200,6 +202,7 @@ class Recording::Run {
   std::vector<FileDescriptor> signalled_;  // processes that got the end signal and are not in processes_: to wait for
   std::int64_t launched_ended_ = 0;        // when the end of the launched process was seen; 0: not yet
   bool is_wait_told_ = false;
+  std::optional<RestProgress> rest_progress_;  // while all processes have ended, and their records are being written
   bool output_may_come_ = true;
 
   // Fixed.

@@ -270,7 +270,7 @@ void Recording::Run::end_part() {
   if (has_ended_part_) return;
   if (machine_metrics_) machine_metrics_->drain(take_machine_metrics());
   output_.flush();
-  drain_rest();
+  drain_rest(reason_);
   processes_.end_part();
   log_->end_nothing_more();
   has_ended_part_ = true;

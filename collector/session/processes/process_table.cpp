@@ -413,8 +413,9 @@ void ProcessTable::drain_rest(RestLimit& limit) {
   while (has_more) {
     has_more = false;
     for (const auto& process : live_) has_more = process->drain(kAtOnce).has_more || has_more;
-    if (has_more && limit.is_over()) break;
-    if (has_more) limit.tell(waiting_bytes());
+    const std::uint64_t left = has_more ? waiting_bytes() : 0;
+    if (has_more && limit.is_over(left)) break;
+    if (has_more) limit.tell(left);
   }
   if (!has_more) return;
   for (const auto& process : live_) process->drop_rest(limit);

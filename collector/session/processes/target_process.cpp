@@ -330,8 +330,7 @@ void TargetProcess::drop_rest(const RestLimit& limit) {
   diagnostic.set_severity(proto::SEVERITY_WARNING);
   diagnostic.set_component(proto::COMPONENT_SESSION);
   diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
-  diagnostic.set_text(title() + ": " + std::to_string(dropped) + " of its last records are missing: they could not be written within " + limit.in_seconds() +
-                      " after the end of the recording.");
+  diagnostic.set_text(title() + ": " + std::to_string(dropped) + " of its last records are missing: they could not be written " + limit.in_words() + ".");
   log_.write(tag(proto::FRAME_DIAGNOSTIC), diagnostic);
   report_(diagnostic.text());
 }

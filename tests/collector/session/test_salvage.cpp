@@ -98,7 +98,7 @@ TEST_CASE("what can't be written in time after the end is dropped and counted, a
     constexpr std::size_t kBytes = 1u << 20;
     CHECK(process.drain(kBytes).has_more);
     CHECK(process.waiting_bytes() > 2 * kPairs * 16 - 2 * kBytes);  // a record has at least 16 bytes
-    process.drop_rest(RestLimit(0, [](const std::string&) {}));
+    process.drop_rest(RestLimit(RestLimit::Kind::kWhole, 0, [](const std::string&) {}));
     CHECK(process.waiting_bytes() == 0);
     process.finish(std::nullopt);
     dropped = process.completeness().dropped;
@@ -112,6 +112,18 @@ TEST_CASE("what can't be written in time after the end is dropped and counted, a
   const std::uint64_t written = 2 * kPairs + 1 - dropped;
   CHECK((*trace)->event_count() == (written + 1) / 2);  // a push whose pop is lost is a range, too
   CHECK((*trace)->processes()[0].completeness.dropped == dropped);
+}
+
+TEST_CASE("records of an ended program are written for as long as memory is emptied by a mebibyte in ten seconds") {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::uint64_t kMebibyte = 1u << 20;
+  RestProgress flows(10 * kSecond);
+  for (std::int64_t second = 0; second < 2'000; ++second) CHECK_FALSE(flows.has_stalled((400 - second / 5) * kMebibyte, second * kSecond));
+  RestProgress slow(10 * kSecond);
+  CHECK_FALSE(slow.has_stalled(400 * kMebibyte, 0));
+  CHECK_FALSE(slow.has_stalled(399 * kMebibyte, 9 * kSecond));           // exactly one
+  CHECK_FALSE(slow.has_stalled(398 * kMebibyte + 1, 19 * kSecond - 1));  // a byte less than one more
+  CHECK(slow.has_stalled(398 * kMebibyte + 1, 19 * kSecond));
 }
 
 TEST_CASE("what a target does behind the end of its recording is left out, and what is open there is cut, however late the end is seen") {
