@@ -155,7 +155,7 @@ void families_of_events(MainWindow& window) {
 void lines_with_counts(MainWindow& window) {
   window.timelineView().setVisibleRange(range_of_steps(window, 1, 19));
   window.state().setTimeBinding(ui::TimeBinding::kVisibleRange);
-  window.samples().setSourceFolders({QStringLiteral("tests/programs")});
+  window.samples().setSourceFolders({QStringLiteral("tests/programs/gpu")});
   window.samples().chooseView(ui::SamplesPanel::View::kLines);
   raise_panel(window, "samples");
   window.resizeDocks({&panel(window, "samples")}, {kHighPanel}, Qt::Vertical);
@@ -217,7 +217,7 @@ void what_a_kernel_could_win(MainWindow& window) {
 
 void lines_of_a_kernel(MainWindow& window) {
   raise_panel(window, "source");
-  window.source().setSourceFolders({QStringLiteral("tests/programs")});
+  window.source().setSourceFolders({QStringLiteral("tests/programs/gpu")});
   const EventRef event = find_event(window, "transpose_by_columns", EventKind::kKernel);
   window.timelineView().setVisibleRange(with_room(span_of(window, event, event), 20));
   window.timelineView().selectEvent(event);
