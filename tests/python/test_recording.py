@@ -203,6 +203,17 @@ class Blocks(Recorded):
             self.assertEqual([*trace.nvtx_ranges.to_numpy()["name"]], ["before"])
             self.assertEqual(trace.lost, type(trace.lost)(unfollowed=True))
 
+    def test_a_file_that_exists_is_kept_and_the_options_spelling_is_that_of_python(self):
+        (self.folder / "x.trace").write_text("mine")
+        output, _ = self.run_program("""
+            try:
+                with lanescope.record("x.trace", trace="nvtx", **QUIET): pass
+            except lanescope.RecordingError as error:
+                print(error)
+        """)
+        self.assertIn("exists already. Give another name, or allow overwriting with force=True.", output)
+        self.assertEqual((self.folder / "x.trace").read_text(), "mine")
+
     def test_a_name_of_bytes_is_a_name(self):
         self.run_program("""
             with lanescope.record(b"x.trace", trace="nvtx", **QUIET):
@@ -217,6 +228,7 @@ class Blocks(Recorded):
                 if child == 0:
                     with annotate("child"): pass
                     recording.stop()  # of its parent: nothing
+                    print(lanescope.stop() is recording, flush=True)
                     try:
                         lanescope.start("y.trace", trace="nvtx", **QUIET)
                     except lanescope.RecordingError as error:
@@ -226,7 +238,8 @@ class Blocks(Recorded):
                 with annotate("parent"): pass
             print(child)
         """)
-        error, child = output.splitlines()
+        stopped, error, child = output.splitlines()
+        self.assertEqual(stopped, "True")
         self.assertIn("being recorded already", error)
         self.assertFalse((self.folder / "y.trace").exists())
         self.assertEqual(self.ranges(process=int(child)), ["child"])

@@ -312,10 +312,10 @@ class Recorder:
                 each.close()
 
     def failure(self) -> str:
-        """The last words of the recorder."""
+        """The last words of the recorder, with options as they are spelled here."""
         if self._last_word in self.messages:
             self.messages.remove(self._last_word)
-        return self._last_word
+        return self._last_word.replace("allow overwriting with -f.", "allow overwriting with force=True.")
 
     def answers(self) -> bool:
         """Whether it can be asked for another capture."""

@@ -23,6 +23,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _begin = threading.Lock()  # so that recordings begin one after the other
 _current: "Optional[Recording]" = None
+_parents: "Optional[Recording]" = None  # in a child that was forked meanwhile: the recording that goes on in its parent
 
 
 def numbered(output: _Path, number: int) -> str:
@@ -224,8 +225,8 @@ def start(output: Optional[_Path] = None, *, schedule: Optional[Schedule] = None
 
 
 def stop() -> Recording:
-    """Ends the current recording."""
-    recording = _current
+    """Ends the current recording. Does nothing in a child that was forked meanwhile."""
+    recording = _current or _parents
     if recording is None:
         raise RecordingError("No recording of this process is under way.")
     return recording.stop()
@@ -268,8 +269,8 @@ def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, 
 
 
 def _forget_parents_recording() -> None:
-    global _begin, _current
-    _begin, _current = threading.Lock(), None
+    global _begin, _current, _parents
+    _begin, _current, _parents = threading.Lock(), None, _current or _parents
 
 
 def _end_with_program() -> None:
