@@ -110,12 +110,23 @@ class Magics(unittest.TestCase):
         self.assertIn("920 kernels", repr(summary))
         self.assertLess(len(summary._repr_html_()), 200_000)
 
+    def test_wrong_options_are_told_in_one_line_and_nothing_runs(self):
+        pathlib.Path("kept.trace").write_text("mine")
+        for options, told in (("-t cudda", "Did you mean cuda?"), ("--no-such=1", "--no-such"), ("-r nope", "nope"), ("-o kept.trace", "allow overwriting with -f.")):
+            with self.subTest(options), capture_output() as said:
+                outer = self.shell.run_cell(f"%%lanescope -t nvtx {options}\nhas_run = True")
+            self.assertIsInstance(outer.error_in_exec, _notebook.UsageError)
+            self.assertIn(told, said.stderr)
+            self.assertEqual(said.stderr.count("\n"), 1)
+            self.assertNotIn("has_run", self.shell.user_ns)
+        self.assertEqual(pathlib.Path("kept.trace").read_text(), "mine")
+
     def test_options(self):
         self.assertEqual(_notebook.parse("-t cuda,nvtx -f --preset=light --python-sampling train(-1)"),
                          ({"trace": "cuda,nvtx", "force": True, "preset": "light", "python_sampling": True}, "train(-1)"))
         self.assertEqual(_notebook.parse("-o 'a b' x"), ({"output": "a b"}, "x"))
         for wrong in ("-x 1", "-t"):
-            with self.assertRaises(ValueError):
+            with self.assertRaises(_notebook.UsageError):
                 _notebook.parse(wrong)
 
 

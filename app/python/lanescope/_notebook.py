@@ -5,17 +5,19 @@ The display is HTML with one inline picture and no script, so it stays in the sa
 
 from __future__ import annotations
 
+import contextlib
 import html
 import os
 import re
 import tempfile
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
+from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.display import display
 
 from . import program
-from ._errors import ProgramError
+from ._errors import ProgramError, RecordingError
 from ._recording import Recording
 
 _FINDINGS = 3
@@ -44,7 +46,7 @@ def parse(line: str) -> "tuple[dict[str, Any], str]":
     while found := _OPTION.match(line):
         name = _SHORT.get(found[1], found[1].lstrip("-").replace("-", "_"))
         if found[1] not in _SHORT and not found[1].startswith("--"):
-            raise ValueError(f"There is no option {found[1]}.\n{USAGE}")
+            raise UsageError(f"There is no option {found[1]}.\n{USAGE}")
         line = line[found.end():]
         needs_value = name not in _FLAGS and not (found[1].startswith("--") and not line.startswith("="))
         if not needs_value:
@@ -52,10 +54,19 @@ def parse(line: str) -> "tuple[dict[str, Any], str]":
             continue
         value = _VALUE.match(line)
         if not value:
-            raise ValueError(f"{found[1]} needs a value.\n{USAGE}")
+            raise UsageError(f"{found[1]} needs a value.\n{USAGE}")
         options[name] = value[1].strip("\"'")
         line = line[value.end():]
     return options, line.strip()
+
+
+@contextlib.contextmanager
+def _in_one_line() -> Iterator[None]:
+    """Has the notebook show what is wrong with the options without the lines of this package, which found it."""
+    try:
+        yield
+    except (ProgramError, RecordingError) as error:
+        raise UsageError(str(error).replace("with force=True.", "with -f.")) from None
 
 
 def _text(value: Any) -> str:
@@ -126,22 +137,25 @@ class LanescopeMagics(Magics):  # type: ignore[misc]
         assert self.shell is not None
         options, statement = parse(line)
         if cell is not None and statement:
-            raise ValueError(f"Options come behind %%lanescope, and what is to run below, not \"{statement}\".\n{USAGE}")
+            raise UsageError(f"Options come behind %%lanescope, and what is to run below, not \"{statement}\".\n{USAGE}")
         if cell is None and not statement:
-            raise ValueError(USAGE)
+            raise UsageError(USAGE)
         variable, report = options.pop("variable", None), options.pop("report", "cuda_gpu_kern_sum")
         if variable is not None and not (isinstance(variable, str) and variable.isidentifier()):
-            raise ValueError(f"-v needs the name of a variable.\n{USAGE}")
+            raise UsageError(f"-v needs the name of a variable.\n{USAGE}")
         if not isinstance(report, str):
-            raise ValueError(f"-r needs the name of a report.\n{USAGE}")
-        program.check_report(report)  # checked before the cell runs, which may take long
+            raise UsageError(f"-r needs the name of a report.\n{USAGE}")
+        with _in_one_line():
+            program.check_report(report)  # checked before the cell runs, which may take long
         if not isinstance(options.get("output", ""), str):
-            raise ValueError(f"-o needs the name of a file.\n{USAGE}")
+            raise UsageError(f"-o needs the name of a file.\n{USAGE}")
         if "output" not in options:
             if self._folder is None:
                 LanescopeMagics._folder = tempfile.TemporaryDirectory(prefix="lanescope-")
             options["output"] = os.path.join(self._folder.name, "cell%n.trace")  # type: ignore[union-attr]
-        with Recording(**options) as recording:
+        with contextlib.ExitStack() as until_recorded:
+            with _in_one_line():
+                recording = until_recorded.enter_context(Recording(**options))
             result = self.shell.run_cell(cell if cell is not None else statement)  # shows the errors of the cell
         if variable:
             self.shell.user_ns[variable] = recording.open()
