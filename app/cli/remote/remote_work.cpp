@@ -165,18 +165,13 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   settings.stop_signal = [&wish] { return wish.stop_signal(); };
   settings.signal = [&wish] { return wish.for_program(); };
   remote::RecorderThere there{*target, remote.lanescope};
-  if (remote.copies_recorder) {
-    Result<std::string> program =
-        remote::recorder_copied_to(*target, target->terminal, this_recorder(), remote::Copying::kWhereMissing, settings.tell, settings.wish);
-    if (!program) return fail(program.error());
-    there.program = std::move(*program);
-  }
   const auto goes_on = [&wish] { return wish.next() == remote::Wish::kGoOn; };
   const auto may_copy = [&] {
-    if (remote.copies_recorder) return false;
+    if (remote.copies_recorder) return true;
     return remote.is_one_of_several ? is_copy_wished_by_starter(goes_on) : is_copy_wished(target->text, goes_on);
   };
-  remote::WorkOutcome outcome = remote::work_by(there, this_recorder(), settings, may_copy);
+  remote::WorkOutcome outcome =
+      remote::work_by(there, this_recorder(), settings, remote.copies_recorder ? remote::Preferred::kCopy : remote::Preferred::kProgramThere, may_copy);
   if (outcome.missing != remote::Missing::kNothing && !remote.copies_recorder)
     outcome.failure->text += " Name one that is there with --remote-lanescope PATH, or add --copy-recorder, which copies this one.";
   text.finish();

@@ -119,7 +119,7 @@ class RemoteSource : public RecordingSource {
       draw();
       return wish_.load();
     };
-    const remote::WorkOutcome outcome = remote::work_by(there_, recorder_here(), work_, [] { return false; });
+    const remote::WorkOutcome outcome = remote::work_by(there_, recorder_here(), work_, remote::Preferred::kProgramThere, [] { return false; });
     draw();
     end(outcome);
     has_ended_ = true;

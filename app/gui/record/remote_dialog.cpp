@@ -43,7 +43,7 @@ Answer answer_to(RemoteWork question, const LatestJob::Context& job) {
     if (said.size() < kMost) said += sentence + '\n';
   };
   question.work.wish = [&job] { return wish_of(job); };
-  const remote::WorkOutcome outcome = remote::work_by(question.there, recorder_here(), question.work, [] { return false; });
+  const remote::WorkOutcome outcome = remote::work_by(question.there, recorder_here(), question.work, remote::Preferred::kProgramThere, [] { return false; });
   Answer answer{std::move(printed), QString::fromStdString(question.there.program)};
   if (outcome.failure) answer.text = Error{said + outcome.failure->text};
   if (outcome.missing != remote::Missing::kNothing)
@@ -279,8 +279,7 @@ void RemoteDialog::copyRecorder() {
   answer_->setText(tr("Copying lanescope %1 to %2 …").arg(QStringLiteral(LANESCOPE_VERSION), QString::fromStdString(machine->work.target)));
   job_.start([this, machine = std::move(*machine)](const LatestJob::Context& job) {
     const Result<std::string> program = remote::recorder_copied_to(
-        machine.there.target, machine.work.terminal, recorder_here(), remote::Copying::kWhereMissing, [](const std::string&) {},
-        [&job] { return wish_of(job); });
+        machine.there.target, machine.work.terminal, recorder_here(), [](const std::string&) {}, [&job] { return wish_of(job); });
     if (!program) return job.deliver([this, text = shown(program.error().text)] { answer_->setText(text); });
     job.deliver([this, path = QString::fromStdString(*program)] {
       usePath(path);

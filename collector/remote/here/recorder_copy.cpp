@@ -34,8 +34,9 @@ constexpr std::array<std::string_view, 12> kParts{
 };
 
 // For a shell on the other machine: $1 this machine's architecture, $2 the folder's name, $3 the archive's SHA-256, or look; $4 the program in the folder, $5
-// the SHA-256 of the list of what is in it. One line without an exclamation mark, so that a C shell passes it on unchanged. A copy gets its name, by the
-// renaming of a folder, only after it is complete and runs. A copy that has the name already is used only if it is what is here.
+// the SHA-256 of the list of what is in it, $6 serve or tell: what to do with a whole copy, $7 the size of the archive, which comes first. One line without an
+// exclamation mark, so that a C shell passes it on unchanged. A copy gets its name, by the renaming of a folder, only after it is complete and runs. A copy
+// that has the name already is used only if it is what is here.
 constexpr const char* kScript =
     "say() { echo \"lanescope-copy $*\"; exit 0; }; "
     "machine=$(uname -m); test \"$machine\" = \"$1\" || say machine \"$machine\"; "
@@ -44,18 +45,20 @@ constexpr const char* kScript =
     "list=$5; program=$4; folder=$cache/lanescope/recorders; copy=$folder/$2; "
     "whole() { sum=$(sha256sum < \"$1/SHA256SUMS\") && test \"${sum%% *}\" = \"$list\" && (cd \"$1\" && sha256sum -c SHA256SUMS); } > /dev/null 2>&1; "
     "runs() { whole \"$copy\" && \"$copy/$program\" --version > /dev/null 2>&1; }; "
-    "runs && say at \"$copy/$program\"; "
+    "at() { test \"$6\" = serve || say at \"$copy/$program\"; echo \"lanescope-copy at $copy/$program\"; "
+    "test -z \"${new:-}\" || rm -rf \"$new\"; trap - EXIT HUP INT TERM PIPE; exec \"$copy/$program\" serve --stdio; }; "
+    "runs && { test -z \"$7\" || head -c \"$7\" > /dev/null; at \"$@\"; }; "
     "if test \"$3\" = look; then test -e \"$copy\" && say changed; say none; fi; "
     "umask 077; mkdir -p \"$folder\" || exit 1; new=$(mktemp -d \"$folder/new.XXXXXX\") || exit 1; "
     "trap 'rm -rf \"$new\"' EXIT; trap 'exit 1' HUP INT TERM; trap '' PIPE; "
     "find \"$folder\" -maxdepth 1 -name 'new.*' -mmin +60 -exec rm -rf {} + ; "
-    "cat > \"$new/archive\" || exit 1; "
+    "head -c \"$7\" > \"$new/archive\" || exit 1; "
     "sum=$(sha256sum < \"$new/archive\") || exit 1; test \"${sum%% *}\" = \"$3\" || say damaged; "
     "mkdir \"$new/$2\" && gzip -dc < \"$new/archive\" | tar -C \"$new/$2\" -xmf - || exit 1; "
     "whole \"$new/$2\" || say damaged; "
     "\"$new/$2/$4\" --version > \"$new/said\" 2>&1 || say useless \"$(head -n 1 \"$new/said\")\"; "
     "mv \"$new/$2\" \"$folder/\" 2> /dev/null || runs || { mkdir \"$new/old\" && mv \"$copy\" \"$new/old/\" && mv \"$new/$2\" \"$folder/\"; } || exit 1; "
-    "say at \"$copy/$program\"";
+    "at \"$@\"";
 
 constexpr std::size_t kSumDigits = 64;  // of a SHA-256, in hexadecimal
 
@@ -109,47 +112,99 @@ std::string answer(const std::string& output) {
   return output.substr(begin, output.find('\n', begin) - begin);
 }
 
-}  // namespace
+bool is_missing(std::string_view answer) { return answer == "none" || answer == "changed"; }
 
-Result<std::string> recorder_copied_to(const Target& target, Terminal terminal, const RecorderToCopy& recorder, Copying copying,
-                                       const std::function<void(const std::string& sentence)>& tell, const std::function<Wish()>& wish) {
-  const Result<std::vector<std::string>> parts = folder_and_parts(recorder.programs);
-  if (!parts) return parts.error();
-  const Result<std::string> list = output_of(kList, *parts, {}, kMostSaid, wish);
-  if (!list) return list.error();
-  const Result<std::string> content = sum_of(*list, wish);
-  if (!content) return content.error();
+// A recorder here, as the script on the other machine knows it.
+class CopySource {
+ public:
+  static Result<CopySource> of(const RecorderToCopy& recorder, const std::function<Wish()>& wish);
+
+  enum class Then { kServe, kTell };
+  // The commands that look for a copy on the target, and that make one of an archive which they read first.
+  [[nodiscard]] std::vector<std::string> look_on(const Target& target, Then then) const { return script_on(target, "look", then, ""); }
+  [[nodiscard]] std::vector<std::string> copy_to(const Target& target, Then then, const std::string& sum, std::size_t size) const {
+    return script_on(target, sum, then, std::to_string(size));
+  }
+  struct Archive {
+    std::string bytes;
+    std::string sum;
+  };
+  // Says that it is copied, to somebody who was answered that it is missing.
+  Result<Archive> pack(const Target& target, std::string_view answer, const std::function<void(const std::string& sentence)>& tell,
+                       const std::function<Wish()>& wish) const;
+  // Why it was not copied.
+  [[nodiscard]] Error refusal(const Target& target, std::string_view answer, const std::string& messages) const;
+
+ private:
+  CopySource(std::vector<std::string> parts, std::string list, std::string content, const RecorderToCopy& recorder);
+  [[nodiscard]] std::vector<std::string> script_on(const Target& target, const std::string& sum, Then then, const std::string& size) const {
+    return command_on(target, {"sh", "-c", kScript, "lanescope", machine_, name_, sum, program_, content_, then == Then::kServe ? "serve" : "tell", size});
+  }
+
+  std::vector<std::string> parts_;  // after the folder
+  std::string list_, content_;
+  std::string version_, name_, program_, machine_;
+};
+
+CopySource::CopySource(std::vector<std::string> parts, std::string list, std::string content, const RecorderToCopy& recorder)
+    : parts_(std::move(parts)), list_(std::move(list)), content_(std::move(content)), version_(recorder.version) {
+  constexpr std::size_t kDigits = 16;
   utsname here{};
   uname(&here);
-  constexpr std::size_t kDigits = 16;
-  const std::string name = recorder.version + "-" + content->substr(0, kDigits);
-  const std::string program = (recorder.programs.filename() / "lanescope").string();
-  const auto ask = [&](const std::string& sum, std::string_view input) {
-    return converse(command_on(target, {"sh", "-c", kScript, "lanescope", here.machine, name, sum, program, *content}), terminal, input, kMostSaid, wish);
-  };
-  Result<Said> said = ask("look", {});
-  const std::string found = said ? answer(said->output) : std::string();
-  if (copying == Copying::kWhereMissing && (found == "none" || found == "changed")) {
-    const Result<std::string> archive = output_of(kPack, *parts, *list, kMostPacked, wish);
+  machine_ = here.machine;
+  name_ = version_ + "-" + content_.substr(0, kDigits);
+  program_ = (recorder.programs.filename() / "lanescope").string();
+}
+
+Result<CopySource> CopySource::of(const RecorderToCopy& recorder, const std::function<Wish()>& wish) {
+  Result<std::vector<std::string>> parts = folder_and_parts(recorder.programs);
+  if (!parts) return parts.error();
+  Result<std::string> list = output_of(kList, *parts, {}, kMostSaid, wish);
+  if (!list) return list.error();
+  Result<std::string> content = sum_of(*list, wish);
+  if (!content) return content.error();
+  return CopySource(std::move(*parts), std::move(*list), std::move(*content), recorder);
+}
+
+Result<CopySource::Archive> CopySource::pack(const Target& target, std::string_view answer, const std::function<void(const std::string& sentence)>& tell,
+                                             const std::function<Wish()>& wish) const {
+  Result<std::string> bytes = output_of(kPack, parts_, list_, kMostPacked, wish);
+  if (!bytes) return bytes.error();
+  Result<std::string> sum = sum_of(*bytes, wish);
+  if (!sum) return sum.error();
+  if (answer == "changed") tell("The copy of lanescope " + version_ + " on " + target.text + " is not whole any more. It is made anew.");
+  tell("Copying lanescope " + version_ + " to " + target.text + " (" + std::to_string(bytes->size() / 1'000'000 + 1) + " MB) ...");
+  return Archive{std::move(*bytes), std::move(*sum)};
+}
+
+Error CopySource::refusal(const Target& target, std::string_view answer, const std::string& messages) const {
+  const auto behind = [answer](std::string_view word) { return std::string(answer.substr(word.size())); };
+  if (answer.starts_with("machine "))
+    return {target.text + " is a machine of kind " + behind("machine ") + ", here is " + machine_ + ": a copy would not run there."};
+  if (answer.starts_with("useless "))
+    return {"A copy of this lanescope does not run on " + target.text + ": " + behind("useless ") + ". A package of the recorder runs on older systems, too."};
+  if (answer == "damaged") return {"What was copied to " + target.text + " arrived changed, and was removed there."};
+  return {"lanescope can't be copied to " + target.text +
+          (messages.empty() ? ": it takes a shell, tar, gzip and sha256sum there." : ": " + messages.substr(0, messages.find('\n')))};
+}
+
+}  // namespace
+
+Result<std::string> recorder_copied_to(const Target& target, Terminal terminal, const RecorderToCopy& recorder,
+                                       const std::function<void(const std::string& sentence)>& tell, const std::function<Wish()>& wish) {
+  using Then = CopySource::Then;
+  const Result<CopySource> source = CopySource::of(recorder, wish);
+  if (!source) return source.error();
+  Result<Said> said = converse(source->look_on(target, Then::kTell), terminal, {}, kMostSaid, wish);
+  if (const std::string found = said ? answer(said->output) : std::string(); is_missing(found)) {
+    const Result<CopySource::Archive> archive = source->pack(target, found, tell, wish);
     if (!archive) return archive.error();
-    const Result<std::string> sum = sum_of(*archive, wish);
-    if (!sum) return sum.error();
-    if (found == "changed") tell("The copy of lanescope " + recorder.version + " on " + target.text + " is not whole any more. It is made anew.");
-    tell("Copying lanescope " + recorder.version + " to " + target.text + " (" + std::to_string(archive->size() / 1'000'000 + 1) + " MB) ...");
-    said = ask(*sum, *archive);
+    said = converse(source->copy_to(target, Then::kTell, archive->sum, archive->bytes.size()), terminal, archive->bytes, kMostSaid, wish);
   }
   if (!said) return said.error();
   const std::string text = answer(said->output);
-  if (text == "none" || text == "changed") return std::string();
   if (text.starts_with("at /")) return text.substr(3);
-  if (text.starts_with("machine "))
-    return Error{target.text + " is a machine of kind " + text.substr(8) + ", here is " + here.machine + ": a copy would not run there."};
-  if (text.starts_with("useless "))
-    return Error{"A copy of this lanescope does not run on " + target.text + ": " + text.substr(8) + ". A package of the recorder runs on older systems, too."};
-  if (text == "damaged") return Error{"What was copied to " + target.text + " arrived changed, and was removed there."};
-  const std::string& messages = said->messages;
-  return Error{"lanescope can't be copied to " + target.text +
-               (messages.empty() ? ": it takes a shell, tar, gzip and sha256sum there." : ": " + messages.substr(0, messages.find('\n')))};
+  return source->refusal(target, text, said->messages);
 }
 
 std::vector<std::string> fetch_command(const RecorderThere& there, const std::string& recording) {
@@ -159,24 +214,40 @@ std::vector<std::string> fetch_command(const RecorderThere& there, const std::st
   return words;
 }
 
-WorkOutcome work_by(RecorderThere& there, const RecorderToCopy& recorder, WorkSettings& settings, const std::function<bool()>& is_copy_wished) {
-  const auto work = [&] {
+WorkOutcome work_by(RecorderThere& there, const RecorderToCopy& recorder, WorkSettings& settings, Preferred preferred,
+                    const std::function<bool()>& is_copy_wished) {
+  using Then = CopySource::Then;
+  settings.first_command.clear();
+  WorkOutcome outcome;
+  if (preferred == Preferred::kProgramThere) {
     settings.command = command_on(there.target, {there.program, "serve", "--stdio"});
-    return work_on(settings);
-  };
-  const auto copied = [&](Copying copying) { return recorder_copied_to(there.target, settings.terminal, recorder, copying, settings.tell, settings.wish); };
-  WorkOutcome outcome = work();
-  if (outcome.missing == Missing::kNothing) return outcome;
-  Result<std::string> program = copied(Copying::kNone);
-  if (program && program->empty() && is_copy_wished()) program = copied(Copying::kWhereMissing);
-  if (!program) {
-    outcome.failure->text += " " + program.error().text;
-    outcome.missing = Missing::kNothing;
-    return outcome;
+    outcome = work_on(settings);
+    if (outcome.missing == Missing::kNothing) return outcome;
   }
-  if (program->empty()) return outcome;
-  there.program = std::move(*program);
-  return work();
+  const auto not_copied = [&outcome](const Error& why) {
+    outcome.failure = outcome.failure ? Error{outcome.failure->text + " " + why.text} : why;
+    outcome.missing = Missing::kNothing;
+    return std::move(outcome);
+  };
+  const Result<CopySource> source = CopySource::of(recorder, settings.wish);
+  if (!source) return not_copied(source.error());
+  settings.mark = kMark;
+  settings.command = source->look_on(there.target, Then::kServe);
+  WorkOutcome by_copy = work_on(settings);
+  if (is_missing(by_copy.marked)) {
+    if (!is_copy_wished()) return outcome;
+    Result<CopySource::Archive> archive = source->pack(there.target, by_copy.marked, settings.tell, settings.wish);
+    if (!archive) return not_copied(archive.error());
+    settings.first_command = source->copy_to(there.target, Then::kServe, archive->sum, archive->bytes.size());
+    settings.first_bytes = std::move(archive->bytes);
+    by_copy = work_on(settings);
+    settings.first_bytes.clear();
+  }
+  const bool is_copy = by_copy.marked.starts_with("at /");
+  if (is_copy) there.program = by_copy.marked.substr(3);
+  if (is_copy || by_copy.was_left || !by_copy.failure) return by_copy;
+  const bool is_answered = !by_copy.marked.empty() || by_copy.missing != Missing::kNothing;
+  return not_copied(is_answered ? source->refusal(there.target, by_copy.marked, {}) : *by_copy.failure);
 }
 
 }  // namespace lanescope::remote

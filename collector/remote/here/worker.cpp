@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "collector/remote/recording_name.h"
 #include "link/protocol.h"
@@ -75,7 +76,8 @@ void Worker::fail(Error error) {
 
 bool Worker::connect() {
   connection_.reset();
-  Result<Transport> transport = Transport::start(settings_.command, settings_.terminal);
+  const bool is_first = !was_greeted_ && !settings_.first_command.empty();
+  Result<Transport> transport = Transport::start(is_first ? settings_.first_command : settings_.command, settings_.terminal);
   if (!transport) {
     fail(transport.error());
     return false;
@@ -92,6 +94,8 @@ bool Worker::connect() {
   told_taken_.reset();
   state_ = State::kGreeting;
   began_ = Clock::now();
+  if (is_first) connection_->link.send(settings_.first_bytes);
+  unsent_ = connection_->link.unsent();
   proto::RemoteRequest greeting;
   greeting.mutable_greeting()->set_protocol(kProtocol);
   greeting.mutable_greeting()->set_version(settings_.version);
@@ -106,6 +110,7 @@ void Worker::talk() {
     std::array<pollfd, 1> others{pollfd{connection_->transport.messages(), POLLIN, 0}};
     const bool was_closed = link.is_closed();
     link.move(look_at_readers(), others);
+    if (state_ == State::kGreeting && std::exchange(unsent_, link.unsent()) > link.unsent()) began_ = Clock::now();
     print_transport(TextExtent::kGoesOn);
     while (!is_at_end()) {
       const std::optional<std::string> message = link.next();
@@ -147,7 +152,15 @@ void Worker::tell_noise() {
   if (noise_is_told_ || !reader.has_begun()) return;
   noise_is_told_ = true;
   std::string noise = reader.noise();
-  for_each_line(noise, TextExtent::kWhole, [this](const std::string& line) { settings_.tell(settings_.target + " says first: " + line); });
+  for_each_line(noise, TextExtent::kWhole, [this](const std::string& line) {
+    if (!take_marked(line)) settings_.tell(settings_.target + " says first: " + line);
+  });
+}
+
+bool Worker::take_marked(const std::string& line) {
+  if (settings_.mark.empty() || !line.starts_with(settings_.mark)) return false;
+  outcome_.marked = line.substr(settings_.mark.size());
+  return true;
 }
 
 void Worker::lose_link() {
@@ -177,6 +190,7 @@ void Worker::explain_no_answer() {
   constexpr int kNotExecutable = 126, kNotFound = 127;
   std::string noise = connection_->link.reader().noise().substr(0, kLongestSentence);
   for_each_line(noise, TextExtent::kWhole, [this](const std::string& line) {
+    if (take_marked(line)) return;
     is_program_missing_ = is_program_missing_ || says_not_found(line);
     settings_.tell(settings_.target + " says: " + line);
   });

@@ -66,6 +66,8 @@ class Worker {
   std::chrono::milliseconds look_at_readers();
   [[nodiscard]] bool says_taken() const { return task<NewRecording>() != nullptr && settings_.reading; }
   void tell_noise();
+  // Keeps a line that is for our caller. Returns false for others.
+  bool take_marked(const std::string& line);
   void keep_link_alive();
   void print_transport(TextExtent extent);
 
@@ -103,7 +105,8 @@ class Worker {
   int differing_ends_ = 0;
   int lost_discards_ = 0;
   std::string transport_line_;              // last line of the transport's messages, not ended yet
-  Clock::time_point began_ = Clock::now();  // start of this link, or of its state
+  Clock::time_point began_ = Clock::now();  // start of this link, or of its state; while first_bytes are sent, when some were
+  std::size_t unsent_ = 0;                  // at the last look
   // Smallest offset of our clock to the clock there, on this link. A larger offset is a delay of the link.
   std::optional<std::chrono::milliseconds> least_offset_;
   Clock::time_point linked_ = Clock::now();  // when the last useful link broke

@@ -44,12 +44,18 @@ Link::Link(channel::FileDescriptor in, channel::FileDescriptor out, std::size_t 
 }
 
 void Link::send(const google::protobuf::MessageLite& message) {
+  std::string framed;
+  append_message(framed, message.SerializeAsString());
+  send(framed);
+}
+
+void Link::send(std::string_view bytes) {
   if (!out_.valid()) return;
   if (sent_ == unsent_.size()) {
     unsent_.clear();
     sent_ = 0;
   }
-  append_message(unsent_, message.SerializeAsString());
+  unsent_ += bytes;
   spoke_ = Clock::now();
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "collector/channel/file_descriptor.h"
 #include "collector/remote/message_stream.h"
@@ -29,6 +30,8 @@ class Link {
 
   // Appends the message to what waits to be sent.
   void send(const google::protobuf::MessageLite& message);
+  // The same for bytes that are for a program which reads before the other side does.
+  void send(std::string_view bytes);
   [[nodiscard]] std::size_t unsent() const noexcept { return unsent_.size() - sent_; }
 
   // Sends and receives what is possible. Waits, at most for `limit`, until something is, or until an event of `others`.

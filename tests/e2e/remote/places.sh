@@ -53,6 +53,7 @@ case $tool:$place in
   docker:train | podman:train | kubectl:lab/train-0/main | srun:123/node4,,,,) ;;
   *) wrong "there is no $place" 1 ;;
 esac
+echo >> "$PLACES/connections"
 [ "$stdin" = yes ] || exec < /dev/null
 export HOME=$PLACES/there/home PATH=/usr/bin:/bin
 if ! command -v "$1" > /dev/null; then
@@ -180,14 +181,22 @@ if command -v script > /dev/null; then
   check "both: not one alone was answered by yes" '[ "$(ls asked-*.trace | wc -l)" = 1 ] && { whole asked-train || whole asked-123_node4; }'
   rm -r "$copies" "$folder/packed"
 fi
+# A connection may cost a password: what looks for a copy, or makes it, records.
+made() { [ "$(wc -l < "$folder/connections")" = "$1" ]; }
+: > "$folder/connections"
 "$own" profile --on docker:train --copy-recorder $quiet -o copied -- "$program" > output 2> messages
 check "nothing was recorded by a copy" '[ $? = 0 ] && whole copied && cmp -s output <("$program")'
 check "the copy is not the recorder here" 'cmp -s "$own" "$copies"/*/bin/lanescope && cmp -s "$folder/own/lib/liblanescope-agent.so" "$copies"/*/lib/liblanescope-agent.so'
 check "others may read the copy" '[ "$(stat -c %a "$copies"/*)" = 700 ]'
+check "a copy is not made and used by two connections" 'made 2'
+: > "$folder/connections"
 "$own" profile --on docker:train $quiet -o again -- "$program" > output 2> messages
 check "what was copied before is not used" '[ $? = 0 ] && whole again && ! grep -q Copying messages'
+check "a copy is not used by the connection that finds it" 'made 2'
+: > "$folder/connections"
 "$own" profile --on docker:train --copy-recorder $quiet -o once -- "$program" > output 2> messages
 check "it was copied twice" '[ $? = 0 ] && ! grep -q Copying messages && [ "$(ls "$copies" | wc -l)" = 1 ]'
+check "a copy that is asked for is not used by one connection" 'made 1'
 check "it was not packed once" '[ "$(wc -l < "$folder/packed")" = 1 ]'
 rm "$folder/bin/gzip"
 # What lies there is not trusted because of its name.

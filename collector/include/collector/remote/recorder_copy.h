@@ -14,21 +14,16 @@
 
 namespace lanescope::remote {
 
-enum class Copying {
-  kNone,          // only looks for an earlier copy
-  kWhereMissing,  // copies if there is no earlier copy; only at the user's request
-};
-
 struct RecorderToCopy {
   std::filesystem::path programs;  // the local folder that holds the program lanescope
   std::string version;
 };
 
-// Returns the path of the copy's program on the target; empty if there is no whole copy. The target compares the SHA-256 of what arrives and of each file of
-// it, and the copied program must run there before the copy gets its name. Each file of an earlier copy is compared, too; a copy that was changed is replaced.
-// Requires a shell on the target, and tar, gzip and sha256sum on both machines. Reads the whole recorder (some 60 MB) on both; it is packed only if it is
-// copied. `tell` receives progress, as in WorkSettings. Fails with one sentence, also when `wish` asks to leave.
-Result<std::string> recorder_copied_to(const Target& target, Terminal terminal, const RecorderToCopy& recorder, Copying copying,
+// Makes a copy, unless there is a whole one, at the user's request. Returns the path of its program on the target. The target compares the SHA-256 of what
+// arrives and of each file of it, and the copied program must run there before the copy gets its name. Each file of an earlier copy is compared, too; a copy
+// that was changed is replaced. Requires a shell on the target, and tar, gzip and sha256sum on both machines. Reads the whole recorder (some 60 MB) on both; it
+// is packed only if it is copied. `tell` receives progress, as in WorkSettings. Fails with one sentence, also when `wish` asks to leave.
+Result<std::string> recorder_copied_to(const Target& target, Terminal terminal, const RecorderToCopy& recorder,
                                        const std::function<void(const std::string& sentence)>& tell, const std::function<Wish()>& wish);
 
 // The lanescope that does the work on the other machine.
@@ -40,9 +35,18 @@ struct RecorderThere {
 // The words of a command for a shell here that copies a recording which stayed there.
 [[nodiscard]] std::vector<std::string> fetch_command(const RecorderThere& there, const std::string& recording);
 
-// Does work_on() with that program, and sets the command of `settings`. If it is missing there, or too different, an earlier copy of `recorder` is used; if
-// there is none either, a new one if `is_copy_wished` returns true. `there.program` then is the path of the copy. If `missing` of the outcome is set, no copy
-// was used, and nothing is known against making one.
-WorkOutcome work_by(RecorderThere& there, const RecorderToCopy& recorder, WorkSettings& settings, const std::function<bool()>& is_copy_wished);
+enum class Preferred {
+  kProgramThere,
+  kCopy,
+};
+
+// Does work_on() with that program, and sets the commands of `settings`. If it is missing there, or too different, or a copy is preferred, an earlier copy of
+// `recorder` is used; if there is none either, a new one if `is_copy_wished` returns true. `there.program` then is the path of the copy. If `missing` of the
+// outcome is set, no copy was used, and nothing is known against making one.
+//
+// A connection may cost a password. The program takes one, an earlier copy takes one, and a new copy another one: what looks for a copy, or makes it, becomes
+// the copy's lanescope.
+WorkOutcome work_by(RecorderThere& there, const RecorderToCopy& recorder, WorkSettings& settings, Preferred preferred,
+                    const std::function<bool()>& is_copy_wished);
 
 }  // namespace lanescope::remote

@@ -60,6 +60,11 @@ struct Reading {
 struct WorkSettings {
   std::string target;                // as the user named it
   std::vector<std::string> command;  // leads to the other side
+  // In place of `command` until there is an answer, if it is set: it reads these bytes first, and then becomes the other side.
+  std::vector<std::string> first_command;
+  std::string first_bytes;
+  // A line that begins with this, and comes before the other side's own words, is for our caller: WorkOutcome::marked. Empty: there is none.
+  std::string mark;
   Terminal terminal = Terminal::kNone;
   std::string version;  // of the lanescope here
   Task task;
@@ -95,6 +100,7 @@ struct WorkOutcome {
   int code = 0;
   int signal = 0;                 // that ended it; 0: none
   std::vector<CopiedFile> files;  // in their final places here
+  std::string marked;             // the last line with the mark, without it
   std::string recording;          // its name there; empty if there is none, or nothing is left of it
 };
 
