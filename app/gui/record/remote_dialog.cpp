@@ -8,6 +8,7 @@
 #include <QJsonObject>
 #include <QVBoxLayout>
 
+#include "base/text/diagnostic_text.h"
 #include "base/text/problem_text.h"
 #include "model/text/message.h"
 #include "model/trace/text/utf8.h"
@@ -54,11 +55,17 @@ Answer answer_to(RemoteWork question, const LatestJob::Context& job) {
   return answer;
 }
 
+// A text that recorders and samplers write in English, recognised by its words.
+Message recognised(const std::string& text) {
+  Message problem = problem_message(text);
+  return problem.pattern().empty() ? diagnostic_message(text) : problem;
+}
+
 // A text that lanescope there has said, to be shown in our language: it gives its templates and values apart from the English text. Nothing if it is none of
 // ours. A value stands in its template once, so that no text grows beyond the sum of what came.
 std::optional<Message> message_said(const QJsonValue& said, int depth = 0) {
   constexpr int kDeepest = 8;
-  if (said.isString()) return Message::verbatim(said.toString().toStdString());
+  if (said.isString()) return recognised(said.toString().toStdString());
   const QString pattern = said["text"].toString();
   if (pattern.isEmpty() || depth == kDeepest) return std::nullopt;
   const QJsonObject values = said["values"].toObject();
@@ -71,11 +78,11 @@ std::optional<Message> message_said(const QJsonValue& said, int depth = 0) {
   return Message(pattern.toStdString(), std::move(read));
 }
 
-// The English text, unless there is a message. Sentences that its recorder made are recognised by their words.
+// The English text, unless there is a message.
 QString text_said(const QJsonValue& said, const QJsonValue& english) {
   const std::optional<Message> message = message_said(said);
   if (!message) return english.toString();
-  return shown_text(message->pattern().empty() ? problem_message(message->english()) : *message);
+  return shown_text(*message);
 }
 
 }  // namespace

@@ -162,6 +162,16 @@ constexpr std::array kDiagnostics = {
     to_translate("There is more to say of this recording, which is left out."),
     to_translate("GPU metrics can't be sampled here: {reason}"),
     to_translate("GPU metrics can't be sampled: {reason}"),
+    // Reasons, which may stand alone.
+    to_translate("no NVIDIA driver is installed ({file})."),
+    to_translate("the NVIDIA driver is too old."),
+    to_translate("the NVIDIA driver does not answer (cuInit says {count})."),
+    to_translate("this user may open too few files"),
+    to_translate("the system has no file descriptors left"),
+    to_translate("this kernel has no performance events"),
+    to_translate("performance events are forbidden here, as they are in containers"),
+    to_translate("the kernel refuses performance events ({reason})"),
+    to_translate("no memory may be locked for records"),
 };
 
 }  // namespace

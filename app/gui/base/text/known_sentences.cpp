@@ -25,8 +25,17 @@ std::size_t end_of_sentence(std::string_view text) {
   return between != std::string_view::npos || !text.ends_with('.') ? between : text.size() - 1;
 }
 
+std::optional<Known> known(std::string_view text, std::span<const std::string_view> patterns);
+
+// A reason has patterns of its own among the others.
+Message::Value value_of(std::string_view name, std::string_view text, std::span<const std::string_view> patterns) {
+  if (name == "reason")
+    if (std::optional<Known> reason = known(text, patterns); reason && reason->length == text.size()) return {name, std::move(reason->message)};
+  return {name, std::string(text)};
+}
+
 // Matches the pattern at the start of the text; a placeholder at the end takes the rest of the text.
-std::optional<Known> match(std::string_view pattern, std::string_view text) {
+std::optional<Known> match(std::string_view pattern, std::string_view text, std::span<const std::string_view> patterns) {
   std::vector<Message::Value> values;
   std::size_t at = 0;
   for (std::string_view rest = pattern; !rest.empty();) {
@@ -46,7 +55,7 @@ std::optional<Known> match(std::string_view pattern, std::string_view text) {
                                : next == "." && rest == next ? end_of_sentence(from)
                                                              : from.find(next);
     if (length == 0 || length == std::string_view::npos) return std::nullopt;
-    values.emplace_back(name, std::string(from.substr(0, length)));
+    values.push_back(value_of(name, from.substr(0, length), patterns));
     at += length;
   }
   return Known{values.empty() ? Message(pattern) : Message(pattern, std::move(values)), at};
@@ -54,7 +63,7 @@ std::optional<Known> match(std::string_view pattern, std::string_view text) {
 
 std::optional<Known> known(std::string_view text, std::span<const std::string_view> patterns) {
   for (const std::string_view pattern : patterns)
-    if (auto found = match(pattern, text)) return found;
+    if (auto found = match(pattern, text, patterns)) return found;
   return std::nullopt;
 }
 

@@ -270,7 +270,19 @@ class ElsewhereTest : public QObject {
     const QString hostile = ui::examination_text(
         "{\"lanescope\": \"1\", \"system\": \"S\", \"parts\": [{\"part\": \"gpus\", \"subject\": \"GPUs\", \"text\": \"two\", \"remedies\": [],"
         "\"said\": {\"subject\": {\"text\": \"GPUs\"}, \"text\": {\"text\": \"{a}{a}\", \"values\": {\"a\": \"x\"}}, \"remedies\": 7}}]}");
+    // What the sampler of GPU metrics and the probe of performance events say comes as English text, and as a value in one of ours.
+    const QString reasons = ui::examination_text(
+        "{\"lanescope\": \"1\", \"system\": \"S\", \"parts\": [{\"part\": \"gpu_metrics\", \"subject\": \"GPU metrics\", \"verdict\": \"note\", \"text\": "
+        "\"x\","
+        "\"said\": {\"subject\": {\"text\": \"GPU metrics\"}, \"text\": \"GPU metrics can't be sampled here: no NVIDIA driver is installed "
+        "(libcuda.so.1).\"}}, {\"part\": \"threads\", \"subject\": \"CPU threads\", \"verdict\": \"note\", \"text\": \"x\", \"said\": {\"subject\": {\"text\": "
+        "\"CPU "
+        "threads\"}, \"text\": {\"text\": \"neither states nor samples: {reason}\", \"values\": {\"reason\": \"performance events are forbidden here, as they "
+        "are in "
+        "containers\"}}}}]}");
     show_in(english());
+    QVERIFY2(reasons.contains(QStringLiteral("GPU 指标: 无法在此采样 GPU 指标：没有安装 NVIDIA 驱动（libcuda.so.1）。")), qPrintable(reasons));
+    QVERIFY2(reasons.contains(QStringLiteral("CPU 线程: 既没有状态也没有采样：这里不允许使用性能事件，容器中通常如此")), qPrintable(reasons));
     const std::pair<const char*, QString> said[] = {
         {"NVIDIA driver: libcuda.so.1 was not found, so programs can't use a GPU; NVTX is recorded all the same",
          QStringLiteral("NVIDIA 驱动: 未找到 libcuda.so.1，因此程序不能使用 GPU；NVTX 照样可以录制")},
