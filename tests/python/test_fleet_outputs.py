@@ -2,6 +2,7 @@
 starts."""
 
 import contextlib
+import html
 import io
 import json
 import os
@@ -19,7 +20,7 @@ from lanescope import TraceError
 from lanescope.fleet import Engine, Fleet, find_traces
 from lanescope.fleet.__main__ import main
 from lanescope.fleet.engine import Outcome, _keep, _Merged
-from lanescope.fleet.report import replaced, write_folder
+from lanescope.fleet.report import replaced, text_of, write_folder
 from lanescope.fleet.result import Answer, ResultTable
 from lanescope.trace import Trace
 
@@ -71,6 +72,53 @@ class Folders(unittest.TestCase):
         self.assertEqual((code, message), (1, f"lanescope fleet: {file} is a file: name a folder for partial results.\n"))
         self.assertFalse(parts.exists())  # nothing was read
         self.assertEqual((file.read_text(), list(there.iterdir())), ("mine", []))
+
+    def test_an_answer_that_replaces_another_leaves_none_of_its_tables(self):
+        out, fresh, own = self.folder / "out", self.folder / "fresh", self.folder / "out" / "mine.csv"
+        other = support.recording("cuda_streams")
+        ask = ["--mode", "none", "--cache", self.folder / "parts", "-o"]
+        self.assertEqual(run("cuda_gpu_kern_sum", "--input", RANK, *ask, out)[0], 0)
+        own.write_text("mine")
+        self.assertEqual(run("cuda_gpu_kern_sum", "--input", other, *ask, out, "-f", "--format", "json")[0], 0)
+        self.assertEqual(run("cuda_gpu_kern_sum", "--input", other, *ask, fresh, "--format", "json")[0], 0)
+        self.assertEqual({path.name for path in out.iterdir()}, {path.name for path in fresh.iterdir()} | {own.name})
+        self.assertEqual(own.read_text(), "mine")
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            self.assertEqual(main(["diff", "--input", str(out), str(fresh)]), 0)
+        self.assertNotIn("only", said.getvalue().splitlines()[0])  # the two are answers of one recording
+
+    def test_a_page_names_no_files_of_other_folders_to_remove(self):
+        out, mine, link = self.folder / "out", self.folder / "mine.csv", self.folder / "out" / "link.csv"
+        out.mkdir()
+        mine.write_text("mine")
+        link.symlink_to(mine)
+        for names in (["../mine.csv", "link.csv", "..", 1, None], {"a": 1}, 7):
+            (out / "report.html").write_text(f'<meta name=lanescope-files content="{html.escape(json.dumps(names))}">')
+            write_folder(Answer("x"), Outcome(), out, ["csv"])
+        self.assertTrue(mine.exists() and link.is_symlink())
+
+    def test_wrong_use_is_told_in_one_sentence(self):
+        for arguments, said in [
+            (["cuda_gpu_kern_sum"], "required: --input"),
+            (["cuda_gpu_kern_sum", "--input", RANK, "--workers", "0"], "--workers"),
+            (["cuda_gpu_kern_sum", "--input", RANK, "--format", "xlsx"], "there is no format 'xlsx'"),
+            (["cuda_gpu_kern_sum", "--input", RANK, "--what"], "--what"),
+            ([], "RECIPE"),
+        ]:
+            with self.subTest(arguments=arguments):
+                err = io.StringIO()
+                with contextlib.redirect_stderr(err), self.assertRaises(SystemExit) as ended:
+                    main([*map(str, arguments)])
+                self.assertEqual((ended.exception.code, err.getvalue().count("\n")), (2, 1), err.getvalue())
+                self.assertIn(said, err.getvalue())
+
+    def test_a_long_name_is_cut_on_a_terminal(self):
+        table = ResultTable("sums", ["Name", "Count"], [["k" * 6000, 1], ["short", 2]])
+        answer = Answer("x")
+        answer.tables.append(table)
+        self.assertLess(max(map(len, text_of(answer, Outcome()).splitlines())), 120)
+        self.assertIn("k" * 6000, table.to_csv())
 
     def test_an_encoding_without_a_unit_or_a_name_loses_letters_alone(self):
         command = [sys.executable, "-m", "lanescope.fleet", "cuda_gpu_kern_hist", "--input", str(RANK), "--workers", "1", "--cache", str(self.folder / "parts")]

@@ -56,7 +56,7 @@ Options:
   --hide-inactive, --bytes-threshold BYTES
                           Of network_sum and the maps of networks: without devices over which nothing, or less, went
   -o,--output DIR         Write report.html and the tables there; without it, the answer is printed. %h, %p, %n and %q{NAME} are replaced
-  -f,--force-overwrite    Write into a folder that is there
+  -f,--force-overwrite    Write into a folder that is there; tables of an earlier answer in it are removed
   --format LIST           Tables as csv (default; also: --csv), json, parquet, ipynb
   --mode none|pool|dask   This process alone, processes of this machine (default), or Dask
   --workers N             Processes of the pool (one a processor)

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, NoReturn
 
 from .._frames import TraceError
 from . import find_traces, recipes
@@ -30,6 +30,15 @@ from .sum_recipes import SumRecipe
 _CHECK_FAILED = 3
 _FORMATS = ("csv", "json", "parquet", "ipynb")
 _NUMBER = "\0"  # stands for the number in the name of an output; names can't contain it
+_MOST_WORKERS = 4096
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, as all commands do, in place of the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"lanescope fleet: {message[:1].upper()}{message[1:].rstrip('.')}. What there is: {self.prog} --help", file=sys.stderr)
+        sys.exit(2)
 
 
 def main(arguments: "list[str] | None" = None) -> int:
@@ -73,7 +82,7 @@ def _unknown(name: str) -> str:
 
 def _parser(asked: "list[str]") -> argparse.ArgumentParser:
     """The parser for the recipes that are asked for, if these are known: making the options of all recipes takes as long as reading a small fleet."""
-    parser = argparse.ArgumentParser(prog="lanescope fleet", description="Asks one question of many traces: all ranks of a job, or the runs of many nights.")
+    parser = _Parser(prog="lanescope fleet", description="Asks one question of many traces: all ranks of a job, or the runs of many nights.")
     verbs = parser.add_subparsers(dest="recipe", metavar="RECIPE", required=True)
     known = recipes()
     for name, chosen in known.items() if not asked or asked[0] not in known else [(asked[0], known[asked[0]])]:
@@ -81,7 +90,7 @@ def _parser(asked: "list[str]") -> argparse.ArgumentParser:
         _add_common(verb)
         verb.add_argument("--input", nargs="+", required=True, metavar="DIR[:N]|FILE", help=".trace files, and folders that are searched for them; of DIR:N only the first N")
         verb.add_argument("--mode", choices=["none", "pool", "dask", "concurrent", "dask-futures"], default=None, help="this process alone, processes of this machine (default; also: concurrent), or Dask (also: dask-futures)")
-        verb.add_argument("--workers", type=int, default=0, metavar="N", help="processes of the pool (one a processor)")
+        verb.add_argument("--workers", type=number_within(1, _MOST_WORKERS, int), default=0, metavar="N", help="processes of the pool (one a processor)")
         verb.add_argument("--dask", metavar="WHERE", default="", help="a scheduler's address, its file, or local:N")
         verb.add_argument("--shard", type=_shard, metavar="I/N", help="read every Nth file from the Ith on, and write partial results for `merge` in place of an answer")
         verb.add_argument("--cache", "--export-dir", metavar="DIR", help="keep each file's part there, so that it is read once")
@@ -159,7 +168,7 @@ def _make(place: Path, is_file: bool) -> None:
 
 def _add_common(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("-o", "--output", type=expanded, metavar="DIR", help="write report.html and the tables there; without it, the answer is printed")
-    verb.add_argument("-f", "--force-overwrite", action="store_true", help="write into a folder that is there")
+    verb.add_argument("-f", "--force-overwrite", action="store_true", help="write into a folder that is there; the tables of an earlier answer in it are removed")
     verb.add_argument("--format", type=_formats, metavar="LIST", help=f"with -o, tables as {', '.join(_FORMATS)} (csv)")
     verb.add_argument("--csv", dest="format", action="store_const", const=["csv"], help="as --format csv")
 
@@ -189,7 +198,7 @@ def _ask(given: argparse.Namespace) -> int:
     engine = Engine(cache=given.cache, dask=given.dask)
     engine.kind = {"concurrent": "pool", "dask-futures": "dask"}.get(given.mode, given.mode) or ("dask" if given.dask else "pool")
     if given.workers:
-        engine.workers = max(1, given.workers)
+        engine.workers = given.workers
     with kept_private(paths):
         if given.shard:
             return _write_shard(given, question, engine, paths)

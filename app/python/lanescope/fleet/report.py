@@ -7,18 +7,21 @@ import html
 import json
 import math
 import os
+import re
 import shlex
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 from .._frames import TraceError
 from .engine import Outcome, new_beside
 from .result import Answer, HeatMap, ResultTable, Source
 
 FLEET_FILE_VERSION = 1
+_SUFFIXES = (".csv", ".json", ".parquet", ".ipynb")
 
 _MOST_ROWS = 200     # of a table on the page; the files contain all rows
 _MOST_COLUMNS = 240  # of a picture: if there are more, neighbours are replaced by their mean
+_LONGEST_TEXT = 80   # of a cell on a terminal: names of kernels have thousands of letters; the files contain them whole
 
 _STYLE = """
 body{font:14px/1.45 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#222;background:#fff}
@@ -31,9 +34,10 @@ code{background:#f3f3f3;padding:1px 4px;user-select:all}svg text{font:11px syste
 """
 
 
-def html_page(answer: Answer, outcome: Outcome) -> str:
-    """The page. Texts of traces are escaped, and nothing is loaded from elsewhere."""
-    parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(answer.recipe)}</title><style>{_STYLE}</style>"]
+def html_page(answer: Answer, outcome: Outcome, files: "Sequence[str]" = ()) -> str:
+    """The page. Texts of traces are escaped, and nothing is loaded from elsewhere. `files`: what lies beside it, for the next answer there (earlier_files)."""
+    parts = [f'<!doctype html><html lang=en><meta charset=utf-8><meta name=lanescope-files content="{html.escape(json.dumps(list(files)))}">'
+             f"<title>{html.escape(answer.recipe)}</title><style>{_STYLE}</style>"]  # fmt: skip
     parts.append(f"<h1>{html.escape(answer.recipe)}</h1>")
     parts += [f"<p class=said>{html.escape(said)}</p>" for said in answer.sentences]
     parts += [_heat_map(each) for each in answer.maps]
@@ -63,16 +67,29 @@ def replaced(path: Path) -> "Iterator[Path]":
         raise
 
 
+def earlier_files(folder: Path) -> "list[Path]":
+    """The tables of the answer whose page is in the folder, as that page names them."""
+    try:
+        with (folder / "report.html").open(encoding="utf-8", errors="replace") as page:
+            said = re.search('<meta name=lanescope-files content="([^"]*)">', page.read(1 << 16))
+        names = json.loads(html.unescape(said[1])) if said else []
+    except (OSError, ValueError, RecursionError):
+        return []
+    plain = [name for name in names if isinstance(name, str) and Path(name).name == name and Path(name).suffix in _SUFFIXES] if isinstance(names, list) else []
+    return [folder / name for name in plain if (folder / name).is_file() and not (folder / name).is_symlink()]
+
+
 def write_folder(answer: Answer, outcome: Outcome, folder: Path, formats: "list[str]") -> "list[Path]":
-    """Writes the page and the tables into an existing folder. Returns the files."""
-    written = []
+    """Writes the page and the tables into an existing folder. Tables of an earlier answer there that this one lacks are removed: beside the new ones, they would
+    be taken for its own. Returns the files."""
+    earlier = earlier_files(folder)
+    written: "list[Path]" = []
 
     def put(name: str, text: str) -> None:
         with replaced(folder / name) as path:
             path.write_text(text, encoding="utf-8", errors="backslashreplace")  # file names need not be UTF-8
         written.append(folder / name)
 
-    put("report.html", html_page(answer, outcome))
     if answer.maps:
         put("fleet.json", fleet_file(answer, folder))
     for table in [*answer.tables, files_table(outcome)]:
@@ -90,7 +107,12 @@ def write_folder(answer: Answer, outcome: Outcome, folder: Path, formats: "list[
             for table in answer.tables:
                 put(f"{table.name}.json", table.to_json())  # the notebook reads it
         put("report.ipynb", _notebook(answer))
-    return written
+    put("report.html", html_page(answer, outcome, [path.name for path in written]))
+    for path in earlier:
+        if path not in written:
+            with contextlib.suppress(OSError):
+                path.unlink()
+    return [written[-1], *written[:-1]]
 
 
 def fleet_file(answer: Answer, folder: Path) -> str:
@@ -148,6 +170,8 @@ def _cell(value: object, unit: str) -> str:
         return f"{value:.0f} ns"
     if isinstance(value, float):
         return f"{value:.2f}" + (f" {unit}" if unit and unit != "%" else "")
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return value[: _LONGEST_TEXT - 3] + "..."
     return str(value)
 
 
