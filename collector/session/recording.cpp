@@ -1,6 +1,5 @@
 #include "collector/session/recording.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +18,7 @@
 #include "file/trace_output.h"
 #include "launch/launcher.h"
 #include "launch/means.h"
+#include "launch/stand_in.h"
 #include "launch/target_environment.h"
 #include "model/file/memory_limits.h"
 #include "outside/observers.h"
@@ -173,15 +173,6 @@ std::optional<FirstFile> first_file(const LaunchRequest& request) {
   return FirstFile{first && !first->output.empty() ? first->output : request.output, first ? first->overwrite.value_or(request.overwrite) : request.overwrite};
 }
 
-// Ends when this child of ours ends, with its exit code as a shell sees it.
-[[noreturn]] void stand_for(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  const ExitStatus ended = to_exit_status(status);
-  _exit(ended.signal != 0 ? 128 + ended.signal : ended.code);
-}
-
 }  // namespace
 
 Result<std::filesystem::path> find_agent() {
@@ -217,7 +208,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   if (run || obstacle.kind != Obstacle::kShortage || !as_asked.unrecorded) return run;
   as_asked.unrecorded(run.error());
   if (obstacle.running != 0) stand_for(obstacle.running);
-  return become_program({as_asked.command, plain_environment(as_asked, our_environment()), as_asked.working_directory, -1, -1, as_asked.run_as, {}});
+  return run_unrecorded({as_asked.command, plain_environment(as_asked, our_environment()), as_asked.working_directory, -1, -1, as_asked.run_as, {}});
 }
 
 Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchRequest request, FrameSink sink, const std::filesystem::path& program,
@@ -259,7 +250,9 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   if (!spare) return spare.error();
   Result<std::unique_ptr<cpu::Recorder>> threads =
       follow_threads(cpu::Recorder::launch, pid, environment.settings.cpu, log.start_of_threads(request.delay), log.watched(), refusals);
-  if (const std::optional<Error> no_room = log->is_open() ? log->failure() : std::nullopt) return *no_room;
+  if (log->is_open() && log->failure())
+    return Error{"There is no room for " + log->path().string() +
+                 ": the disk is full, or a limit (ulimit -f) forbids it. Free some space, or give another place."};
   obstacle.kind = Obstacle::kRequest;
   const std::int64_t release = monotonic_now();
   const Result<void> released = threads ? process->release() : Result<void>(threads.error());

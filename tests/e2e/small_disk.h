@@ -13,9 +13,11 @@ namespace lanescope::test {
 // A file system of this number of KiB, if we may make one.
 class SmallDisk {
  public:
-  SmallDisk(const std::filesystem::path& place, int size) : place_(place) {
+  SmallDisk(const std::filesystem::path& place, int size) : SmallDisk(place, "size=" + std::to_string(size) + "k") {}
+  // `options`: of tmpfs.
+  SmallDisk(const std::filesystem::path& place, const std::string& options) : place_(place) {
     std::filesystem::create_directory(place);
-    is_there_ = mount("none", place.c_str(), "tmpfs", 0, ("size=" + std::to_string(size) + "k").c_str()) == 0;
+    is_there_ = mount("none", place.c_str(), "tmpfs", 0, options.c_str()) == 0;
     if (!is_there_) WARN("Only root can make a small disk: not tested.");
   }
   ~SmallDisk() {

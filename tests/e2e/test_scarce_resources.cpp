@@ -173,6 +173,40 @@ TEST_CASE("a full disk ends the recording, not the program, and the file opens")
   CHECK(trace->provenance().end == RecordingEnd::kDiskFull);
 }
 
+TEST_CASE("a program that can't be recorded runs, and its 0 does not come back as if there were a recording") {
+  const TemporaryFolder folder;
+  const std::filesystem::path disk = folder.path() / "disk";
+  // No block, and blocks but no file: the folder itself takes one.
+  const SmallDisk full(disk, GENERATE("size=4k,nr_inodes=1", "size=4m,nr_inodes=1"));
+  if (!full.is_there()) return;
+  const auto run = [&](const std::string& script) {
+    return run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-o", (disk / "x").string(), "--export", "sqlite", "/bin/sh", "-c", script});
+  };
+  const Ran good = run("echo ran");
+  CHECK(good.code == 1);
+  CHECK(good.output == "ran\n");
+  CHECK_THAT(good.messages, contains_text("The program runs without being recorded."));
+  CHECK(run("exit 6").code == 6);
+  CHECK(run("kill -KILL $$").code == 128 + SIGKILL);
+  CHECK(std::filesystem::is_empty(disk));
+}
+
+TEST_CASE("a signal that is sent to who stands for an unrecorded program reaches the program") {
+  const TemporaryFolder folder;
+  const std::string script = "trap 'exit 9' USR1; kill -USR1 $PPID; while :; do sleep 0.02; done";
+  const Ran ran = run_under("ulimit -n 14", folder.path(), {"profile", "-t", "nvtx", "-o", "x", "/bin/sh", "-c", script});
+  CHECK(ran.code == 9);
+  CHECK_THAT(ran.messages, contains_text("The program runs without being recorded."));
+}
+
+TEST_CASE("a place that is no disk is refused before the program runs") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-o", "/proc/self/fd/x", "/bin/sh", "-c", "echo ran"});
+  CHECK(ran.code == 1);
+  CHECK(ran.output.empty());
+  CHECK_THAT(ran.messages, contains_text("Can't create /proc/self/fd/x.trace"));
+}
+
 TEST_CASE("a file on a full disk says that ranges are missing") {
   const TemporaryFolder folder;
   const std::filesystem::path disk = folder.path() / "disk";

@@ -45,8 +45,8 @@ constexpr const char* kProfileFooter =
     "Ctrl+C once asks the program for its end, with which the recording ends; twice ends the recording at once. The file is valid in\n"
     "both cases. Other signals are passed on to the program, but those that came to its process group. Our own messages go to\n"
     "standard error. Where limits leave no room to record the program, it runs without being recorded. The exit code is the\n"
-    "program's, 128 + N when signal N ended it, 1 when it could not be started or recorded, or ended with 0 and its output could not be\n"
-    "written, its recording is not where it was to be, or what was asked to be made of that is lacking, 2 for wrong usage.";
+    "program's, 128 + N when signal N ended it, 1 when it could not be started, or ended with 0 and was not recorded, its output could\n"
+    "not be written, its recording is not where it was to be, or what was asked to be made of that is lacking, 2 for wrong usage.";
 
 constexpr const char* kLaunchFooter =
     "Examples:\n"
@@ -211,7 +211,7 @@ int record_here(const Form& form, Typed typed) {
   if (!started) return fail(started.error());
   RecordingCounters* const counters = started->get();
   request->unrecorded = [&begun](const Error& shortage) {
-    if (begun->socket) begun->socket->remove_place();  // this process becomes the program, or waits for it
+    if (begun->socket) begun->socket->remove_place();  // this process stands for the program from here on, or becomes it
     std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl;
   };
   const session::SourceRights rights = request->run_as ? session::SourceRights::kEverybodys : session::SourceRights::kOurs;

@@ -90,7 +90,10 @@ bool has_room_for_files(const std::string& name) {
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kSmallestFile) return false;
   const std::filesystem::path folder = std::filesystem::path(name).parent_path();
   struct statvfs disk {};
-  return statvfs(folder.empty() ? "." : folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= kSmallestFile;
+  if (statvfs(folder.empty() ? "." : folder.c_str(), &disk) != 0) return true;
+  const bool is_disk = disk.f_blocks != 0;  // /proc and /sys are none
+  const bool counts_files = disk.f_files != 0;
+  return !is_disk || (disk.f_bavail * disk.f_frsize >= kSmallestFile && (!counts_files || disk.f_favail != 0));
 }
 
 }  // namespace lanescope::session

@@ -180,8 +180,8 @@ struct LaunchRequest {
   std::optional<std::chrono::nanoseconds> keep_last;  // only this much before the end is kept (in memory, until the end)
   std::filesystem::path agent;                        // empty: find_agent()
   // Set if the program must run in any case. If limits or a full machine leave no room to record it (descriptors, processes, memory, the size or the disk of
-  // the file), launch() calls this with the reason, and this process becomes the program, as it would have been without us. If it is empty, launch() fails
-  // instead.
+  // the file), launch() calls this with the reason, the program runs as without us, and this process ends with its exit code, or 1 if that is 0. Without room
+  // for two processes, it becomes the program. If this is empty, launch() fails instead.
   std::function<void(const Error& shortage)> unrecorded;
   // Called with the process that is to become the program. That process waits with all signals held: signals that came to us and not to it came before it
   // existed. May be empty.
