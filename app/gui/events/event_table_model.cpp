@@ -211,9 +211,12 @@ QString EventTableModel::text(EventRef event, EventColumn column) const {
     return QString::fromStdString(values.text(event, column));
   const std::optional<std::int64_t> number = values.number(event, column);
   if (!number) return {};
-  if (column == EventColumn::kDuration && open_at_ && values.is_open(event))
-    if (const std::optional<Nanoseconds> now = open_at_(event))
-      return tr("open, %1").arg(QString::fromStdString(timeline::format_duration(*now - values.trace().lane(event.lane).start(event.index))));
+  // A range that has ended since the list was made is still marked: the list puts it in order by how long it was open then.
+  if (column == EventColumn::kDuration && values.is_open(event)) {
+    const std::optional<Nanoseconds> now = open_at_ ? open_at_(event) : std::nullopt;
+    const Nanoseconds lasted = now ? *now - values.trace().lane(event.lane).start(event.index) : *number;
+    return tr("open, %1").arg(QString::fromStdString(timeline::format_duration(lasted)));
+  }
   if (content == ColumnContent::kTime) return QString::fromStdString(timeline::format_time(*number));
   if (content == ColumnContent::kDuration) return QString::fromStdString(timeline::format_duration(*number));
   if (content == ColumnContent::kThroughput) return QString::fromStdString(timeline::format_throughput(static_cast<std::uint64_t>(*number), 1'000'000'000));

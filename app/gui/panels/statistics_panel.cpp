@@ -276,14 +276,20 @@ void StatisticsPanel::clear() {
   followChoice();
 }
 
-// For two traces, the events of the one that is answered about are picked first.
+// For two traces, the events of the one that is answered about are picked first. Ranges that have not ended have no duration yet.
 void StatisticsPanel::compute() {
   taken_ = shown_.list();
-  if (!taken_ || !answered_.isOfTwo() || answered_.choice() == AnsweredTrace::Choice::kBoth) {
+  const bool is_of_one = answered_.isOfTwo() && answered_.choice() != AnsweredTrace::Choice::kBoth;
+  if (!taken_ || (!is_of_one && !taken_->values.has_open())) {
     picking_job_.cancel();
     return computeOf(taken_);
   }
-  picking_job_.start([this, list = taken_, is_held = answered_.held()](const LatestJob::Context& job) {
+  std::function<bool(EventRef)> is_held;
+  if (is_of_one)
+    is_held = answered_.held();
+  else
+    is_held = [list = taken_](EventRef event) { return !list->values.is_open(event); };
+  picking_job_.start([this, list = taken_, is_held](const LatestJob::Context& job) {
     auto events = std::make_shared<EventList>(EventList{list->values, {}, {}, list->choice});
     std::copy_if(list->events.begin(), list->events.end(), std::back_inserter(events->events), is_held);
     if (list->stream) events->stream = kept_of(*list->stream, is_held);
@@ -340,6 +346,7 @@ QString StatisticsPanel::whyNothing() const {
   if (!lack_.isEmpty()) return tr("Nothing is counted here, since not all events could be read.") + u' ' + lack_.toHtmlEscaped();
   if (!is_nothing_counted_) return shown_.whyNotAll();
   if (!taken_ || taken_->count() == 0) return shown_.whyNone();
+  if (!answered_.isOfTwo()) return tr("Everything that is listed is still open. It is counted once it has ended.");
   const auto other = static_cast<qsizetype>(otherChoice());
   return tr("All events that are listed are of %1.<br><a href='other'>Count these</a>").arg(answered_.choices().value(other).toHtmlEscaped());
 }

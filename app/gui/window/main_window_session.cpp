@@ -225,6 +225,13 @@ void MainWindow::connectRecording() {
     if (path == saved_whole_) is_shown_alone_ = false;
   });
   connect(&session_, &SessionController::recordingProgressed, this, &MainWindow::showRecordingProgress);
+  // A later state of the trace has other open ranges; until the next progress, they would count as if they had ended.
+  connect(&state_, &SelectionState::traceChanged, this, [this] {
+    const bool has_clock = state_.trace() && state_.trace()->provenance().monotonic_epoch != 0 && state_.openEvents().now != 0;
+    if (!has_clock || !session_.recording() || session_.recording()->isStopping()) return;
+    const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
+    state_.setOpenEvents(session_.recording()->openEvents(), now.count() - state_.trace()->provenance().monotonic_epoch);
+  });
   connect(&session_, &SessionController::recordingEnded, this, [this] {
     messages_->withdraw(shown_text(diagnostic_message(session::kNamingMessage)));
     messages_->settle(MessageSubject::kRecording);

@@ -83,6 +83,37 @@ class RefreshTest : public QObject {
   }
   void cleanup() { window_.reset(); }
 
+  // Nobody knows how long a range that has not ended will take, so it is marked in the list and left out of what is counted.
+  void aRangeThatIsOpenIsMarkedAndNotCounted() {
+    const auto after_ticks = [](int ended) {
+      SmallTrace trace;
+      std::vector<Event> ranges;
+      for (int i = 0; i < ended; ++i) ranges.push_back(trace.event(i * kPeriod, (i + 1) * kPeriod - 1'000, "tick"));
+      ranges.push_back(trace.event(ended * kPeriod, ended * kPeriod, "tick"));
+      trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), ranges);
+      return trace.builder.snapshot();
+    };
+    ui::SelectionState& state = window_->state();
+    state.setTrace(after_ticks(5), ui::TraceChange::kOther);
+    const LaneId lane = state.trace()->tracks().front().lanes.front();
+    state.setOpenEvents({{lane, 5}}, 90 * kPeriod);
+    state.setTrace(after_ticks(5), ui::TraceChange::kSnapshot);
+    window_->showPanel("statistics");
+    QTableView& names = *window_->statistics().findChild<QTableView*>();
+    QVERIFY(wait_for([&] { return settle(*window_) && names.model()->rowCount() == 1 && cell(names, 0, "Count") == "5"; }, 10'000));
+    QCOMPARE(cell(names, 0, "Minimum"), QString::fromUtf8("999.000 µs"));
+    window_->showPanel("events");
+    QTableView& table = *events_table(*window_);
+    table.sortByColumn(ui::EventTableModel::columnOf(EventColumn::kDuration), Qt::DescendingOrder);
+    QVERIFY(settle(*window_));
+    QCOMPARE(cell(table, 0, "Duration"), QString("open, 85.000 ms"));
+    // It has ended, but the list was made before.
+    state.setTrace(after_ticks(7), ui::TraceChange::kSnapshot);
+    state.setOpenEvents({{lane, 7}}, 91 * kPeriod);
+    QCOMPARE(cell(table, 0, "Duration"), QString("open, 85.000 ms"));
+    state.setOpenEvents({}, std::nullopt);
+  }
+
   void whoReadsATableStaysWhereTheyWere_data() {
     QTest::addColumn<QString>("panel");
     QTest::addColumn<QString>("choice");
