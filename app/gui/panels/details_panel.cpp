@@ -115,25 +115,43 @@ QString value_html(const Trace& trace, EventRef named, const timeline::Property&
   return shown_text(property.value).toHtmlEscaped();
 }
 
-// What tells the ranks of a trace apart: the rank of the process of a part, if several are known, else its file, if there are several.
-class RankNames {
+// What tells the places of the parts of a path apart: the GPU, if the trace has several; the thread, unless all is of the thread of the step; and the rank of
+// the process, if several are known, else its file, if there are several.
+class PlaceNames {
  public:
-  explicit RankNames(const Trace& trace) : trace_(trace) {
+  PlaceNames(const Trace& trace, EventRef step, const std::vector<analysis::PathPart>& path) : trace_(trace), gpus_(trace) {
     std::set<std::uint32_t> ranks;
     for (const Process& process : trace.processes())
       if (process.place.rank) ranks.insert(*process.place.rank);
-    has_several_ = ranks.size() > 1;
+    has_several_ranks_ = ranks.size() > 1;
+    const ThreadId own = step.valid() ? trace.track_of(step.lane).key.thread : kNone;
+    names_threads_ = std::any_of(path.begin(), path.end(), [&](const analysis::PathPart& part) {
+      const ThreadId thread = thread_of(part);
+      return thread != kNone && thread != own;
+    });
   }
-  [[nodiscard]] QString of(const analysis::PathPart& part) const {
-    if (const std::optional<std::uint32_t> rank = analysis::rank_of(trace_, part); rank && has_several_) return DetailsPanel::tr("rank %1").arg(*rank);
-    if (has_several_ || !part.event.valid()) return {};
-    const TracePart* file = part_of_process(trace_, trace_.track_of(part.event.lane).key.process);
-    return file ? QString::fromStdString(file->label) : QString();
+  [[nodiscard]] QStringList of(const analysis::PathPart& part) const {
+    QStringList names;
+    if (const GpuId gpu = gpu_of(part); gpu != kNone && trace_.gpus().size() > 1) names += QString::fromStdString(gpus_.of(gpu));
+    if (const ThreadId thread = thread_of(part); thread != kNone && names_threads_) names += DetailsPanel::tr("thread %1").arg(trace_.threads()[thread].tid);
+    if (const std::optional<std::uint32_t> rank = analysis::rank_of(trace_, part); rank && has_several_ranks_) names += DetailsPanel::tr("rank %1").arg(*rank);
+    const ProcessId process = has_several_ranks_ || !part.event.valid() ? kNone : trace_.track_of(part.event.lane).key.process;
+    if (const TracePart* file = process == kNone ? nullptr : part_of_process(trace_, process)) names += QString::fromStdString(file->label);
+    return names;
   }
 
  private:
+  [[nodiscard]] GpuId gpu_of(const analysis::PathPart& part) const {
+    const TrackKey key = part.event.valid() ? trace_.track_of(part.event.lane).key : TrackKey{};
+    return part.event.valid() && is_gpu_work(key.kind) ? key.gpu : kNone;
+  }
+  [[nodiscard]] ThreadId thread_of(const analysis::PathPart& part) const {
+    return part.event.valid() ? trace_.track_of(part.event.lane).key.thread : part.thread;
+  }
+
   const Trace& trace_;
-  bool has_several_ = false;
+  timeline::GpuNames gpus_;
+  bool has_several_ranks_ = false, names_threads_ = false;
 };
 
 // The critical path of the step, if it is known; of an earlier state of the trace until it is known of the present one.
@@ -147,12 +165,11 @@ QString step_html(const WaitSource& waits, const SelectionState& state, EventRef
     const bool is_kernel = event_kind(*trace, event) == EventKind::kKernel;
     return is_kernel ? shown_name(*trace, EventKind::kKernel, trace->event(event).name).toHtmlEscaped() : html(timeline::event_title(*trace, event));
   };
-  const RankNames ranks(*trace);
+  const PlaceNames places(*trace, of->step, of->path.parts);
   const auto line = [&](const analysis::PathPart& part, const QString& took) {
     const QString event = part.event.valid() ? link(state.inTrace(part.event, *trace), title_of(part.event)) : QString();
-    const QString what = shown_text(analysis::path_words(part)), rank = ranks.of(part);
-    const QString words = rank.isEmpty() ? what : QStringLiteral("%1, %2").arg(what, rank);
-    return QStringLiteral("%1 <span class='label'>%2</span> %3").arg(took, words.toHtmlEscaped(), event);
+    const QStringList words = QStringList(shown_text(analysis::path_words(part))) + places.of(part);
+    return QStringLiteral("%1 <span class='label'>%2</span> %3").arg(took, words.join(QStringLiteral(", ")).toHtmlEscaped(), event);
   };
   QStringList sums, parts;
   for (std::size_t i = 0; i < std::min(of->sums.size(), kShownSums); ++i)

@@ -302,8 +302,27 @@ class DetailsTest : public QObject {
     QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
     auto* waits = window_->findChild<ui::WaitSource*>();
     QVERIFY(wait_for([&] { return settle(*window_) && waits->stepPath() != nullptr; }));
-    QVERIFY2(said().contains("Running CPU code, rank 1"), qPrintable(said()));
-    QVERIFY2(said().contains("Work of the GPU, rank 0"), qPrintable(said()));
+    QVERIFY2(said().contains("Running CPU code, thread 4712, rank 1"), qPrintable(said()));
+    QVERIFY2(said().contains("Work of the GPU, GPU 0, rank 0"), qPrintable(said()));
+  }
+
+  // The numbers are those that `lanescope stats -r critical_path` gives: the thread of the backward pass, and the GPU of the other rank.
+  void thePartsOfAStepNameTheirThreadsAndGpus() {
+    const auto way_through = [&](const QString& file, const std::string& name) {
+      window_ = window_of(file);
+      if (!window_) return QString();
+      const std::shared_ptr<const Trace> trace = window_->state().trace();
+      const std::vector<EventRef> steps = gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = name, .kind = EventKind::kNvtxRange});
+      window_->state().setSelectedEvent(steps.empty() ? EventRef{} : steps.front());
+      if (!settle(*window_)) return QString();
+      QTest::keyClick(&window_->timelineView(), Qt::Key_Y);
+      wait_for([&] { return settle(*window_) && said().contains("Critical path"); });
+      return said();
+    };
+    const QString threads = way_through(recorded("torch_loader_samples.trace"), "step 5");
+    QVERIFY2(threads.contains("Running CPU code, thread 5905") && threads.contains("Running CPU code, thread 5086"), qPrintable(threads));
+    const QString gpus = way_through(recorded("ranks_compute.trace"), "step 7");
+    QVERIFY2(gpus.contains("Work of the GPU, GPU 1"), qPrintable(gpus));
   }
 
   // While a program is recorded, the way through a step, and the chain behind an event, are followed as the trace grows.
