@@ -193,8 +193,8 @@ Result<void> Recording::Run::observe(const CaptureRequest& request) {
 Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest& request) {
   const bool several = range_.trigger != CaptureTrigger::kNone && range_.after == AfterCapture::kRepeat;
   const std::string& asked = request.output.empty() ? request_.output : request.output;
-  const std::string name = several ? numbered_pattern(asked) : asked;
   const Overwrite overwrite = request.overwrite.value_or(request_.overwrite);
+  const std::string name = several ? pattern_of_capture(asked, captures_ + 1, overwrite) : asked;
   const Readers readers = readers_of(observed_threads_, user_);
   Result<CreatedFile> created = Error{};
   if (origin_ == Origin::kAttached) {

@@ -141,6 +141,22 @@ TEST_CASE("each repeated range is a file of its own, with everything that it ref
   }
   CHECK_FALSE(std::filesystem::exists(folder.path() / "part.4.trace"));
 
+  // A second recording replaces the files of the first one if it may; otherwise it has further numbers.
+  const auto again = [&](std::vector<std::string> more) {
+    std::vector<std::string> asked{"profile",         "-c",           "nvtx", "-p", "wanted@app", "--capture-range-end=repeat:2", "-o", "part",
+                                   "--cpuctxsw=none", "--sample=none"};
+    asked.insert(asked.end(), more.begin(), more.end());
+    asked.insert(asked.end(), {captures(), "registered", "5"});
+    return run_lanescope(folder.path(), asked).code;
+  };
+  const auto before = std::filesystem::last_write_time(folder.path() / "part.1.trace");
+  CHECK(again({"-f"}) == 3);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "part.4.trace"));
+  CHECK(std::filesystem::last_write_time(folder.path() / "part.1.trace") > before);
+  CHECK(captured(folder.path() / "part.2.trace") == kOneRound);
+  CHECK(again({}) == 3);
+  CHECK(captured(folder.path() / "part.5.trace") == kOneRound);
+
   const Ran ended = run_lanescope(
       folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat-shutdown:2", "-o", "end%n", captures(), "plain", "100000000"});
   CHECK(ended.code == 128 + SIGTERM);

@@ -75,6 +75,10 @@ const char* word_for_missing(const std::string& pattern) {
   return name && name->filename() == kTraceExtension ? kNoValue : "";
 }
 
+std::string_view without_extension(std::string_view pattern) {
+  return pattern.substr(0, pattern.size() - (pattern.ends_with(kTraceExtension) ? kTraceExtension.size() : 0));
+}
+
 // Only a name that was given completely may replace a file: a number makes it new.
 Result<CreatedFile> create_file(std::string pattern, const OutputNameFacts& facts, Overwrite overwrite, Readers readers) {
   if (const Result<void> checked = check_is_no_device(pattern); !checked) return checked.error();
@@ -185,10 +189,12 @@ Result<void> check_later_file(const std::string& pattern, Overwrite overwrite, A
   return file || !has_room_for_files(pattern) ? Result<void>() : file.error();
 }
 
-std::string numbered_pattern(const std::string& pattern) {
-  if (is_numbered(pattern)) return pattern;
-  const bool has_extension = pattern.ends_with(kTraceExtension);
-  return pattern.substr(0, pattern.size() - (has_extension ? kTraceExtension.size() : 0)) + ".%n";
+std::string numbered_pattern(const std::string& pattern) { return is_numbered(pattern) ? pattern : std::string(without_extension(pattern)) + ".%n"; }
+
+std::string pattern_of_capture(const std::string& asked, std::uint32_t number, Overwrite overwrite) {
+  const std::string pattern = asked.empty() ? std::string(kDefaultOutputPattern) : in_folder(asked);
+  if (overwrite == Overwrite::kRefuse || is_numbered(pattern)) return numbered_pattern(pattern);
+  return std::string(without_extension(pattern)) + '.' + std::to_string(number);
 }
 
 }  // namespace lanescope::session

@@ -44,5 +44,8 @@ Result<void> check_later_file(const std::string& pattern, Overwrite overwrite, A
 
 // A pattern with which several files can be named: %n is added if it is missing.
 [[nodiscard]] std::string numbered_pattern(const std::string& pattern);
+// The pattern for one of several captures, numbered from 1, of a recording whose files are named like this. If it may replace files and has no %n, its files
+// have the numbers of the captures, so that a second recording replaces those of the first; otherwise the numbers are unused ones.
+[[nodiscard]] std::string pattern_of_capture(const std::string& asked, std::uint32_t number, Overwrite overwrite);
 
 }  // namespace lanescope::session
