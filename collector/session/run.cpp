@@ -518,7 +518,9 @@ void Recording::Run::take_output() {
   const auto take = [this](OutputStream stream, std::span<const char> data) {
     if (!has_ended_part_) output_.take(stream, data);
   };
-  output_may_come_ = relay_.drain(take, [this](const std::string& sentence) { warn(sentence); });
+  output_may_come_ = relay_.drain(take, [this](const std::string& sentence, OutputRelay::Told what) {
+    warn(sentence, proto::STATE_UNSPECIFIED, what == OutputRelay::Told::kLoss ? proto::DIAGNOSTIC_LOSS : proto::DIAGNOSTIC_OTHER);
+  });
 }
 
 void Recording::Run::take_last_output() {
@@ -570,14 +572,14 @@ void Recording::Run::report(const std::string& sentence) {
   messages_.push_back(reported_.size() > kMostSentences ? "There is more to say of this recording, which is left out." : sentence);
 }
 
-void Recording::Run::warn(const std::string& sentence, proto::ComponentState state) {
+void Recording::Run::warn(const std::string& sentence, proto::ComponentState state, proto::DiagnosticKind kind) {
   proto::Diagnostic diagnostic;
   diagnostic.set_time(monotonic_now());
   diagnostic.set_severity(proto::SEVERITY_WARNING);
   diagnostic.set_component(proto::COMPONENT_SESSION);
   diagnostic.set_state(state);
   diagnostic.set_text(sentence);
-  diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
+  diagnostic.set_kind(kind);
   log_->write({proto::FRAME_DIAGNOSTIC}, diagnostic);
   report(sentence);
 }

@@ -157,7 +157,7 @@ class Recording::Run {
   void wake();  // wakes the recording's thread; callable from any thread
   void report(const std::string& sentence);
   // Tells the user, and the reader of the file.
-  void warn(const std::string& sentence, proto::ComponentState state = proto::STATE_UNSPECIFIED);
+  void warn(const std::string& sentence, proto::ComponentState state = proto::STATE_UNSPECIFIED, proto::DiagnosticKind kind = proto::DIAGNOSTIC_OTHER);
 
   // Used only by the recording's thread.
   LaunchRequest request_;

@@ -336,10 +336,12 @@ Loss loss_of(const Piece& piece) {
 void tell_loss(OutputStream stream, const Loss& loss, const OutputRelay::Tell& tell) {
   const std::string name = stream == OutputStream::kStandardError ? "standard error" : "standard output";
   if (loss.not_shown > 0)
-    tell(std::to_string(loss.not_shown) + " bytes that the program printed to " + name + " could not be written there: " + std::strerror(loss.error) + ".");
+    tell(std::to_string(loss.not_shown) + " bytes that the program printed to " + name + " could not be written there: " + std::strerror(loss.error) + ".",
+         OutputRelay::Told::kLoss);
   if (loss.not_stored > 0)
     tell(std::to_string(loss.not_stored) + " bytes that the program printed to " + name +
-         " are shown, but not in the recording: they came faster than it could store them.");
+             " are shown, but not in the recording: they came faster than it could store them.",
+         OutputRelay::Told::kLoss);
 }
 
 // True if our standard output and error are the same open file, pipe or terminal.
@@ -412,19 +414,21 @@ bool OutputRelay::drain(const Take& take, const Tell& tell) {
       has_cut_output_ = true;
       tell(
           "lanescope-relay, which passes on what the program prints, was ended from outside: what was printed since is lost, and who prints there ends "
-          "(SIGPIPE).");
+          "(SIGPIPE).",
+          Told::kLoss);
       break;
     }
     if (piece.kind == Kind::kEnd) break;
     if (piece.kind == Kind::kSuccession) {
-      tell("lanescope-relay, which passes on what the program prints, was ended from outside, and another one goes on for it: nothing is lost.");
+      tell("lanescope-relay, which passes on what the program prints, was ended from outside, and another one goes on for it: nothing is lost.", Told::kNote);
       continue;
     }
     if (piece.kind == Kind::kSuccessionInCall) {
       has_cut_output_ = true;
       tell(
           "lanescope-relay, which passes on what the program prints, was ended from outside, and another one goes on for it: some of what was printed just "
-          "then may be missing, in the recording as well, or there twice.");
+          "then may be missing, in the recording as well, or there twice.",
+          Told::kLoss);
       continue;
     }
     const OutputStream stream = piece.stream == OutputStream::kStandardError ? OutputStream::kStandardError : OutputStream::kStandardOutput;

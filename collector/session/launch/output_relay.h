@@ -34,7 +34,8 @@ class OutputRelay {
   [[nodiscard]] int descriptor() const { return copies_.get(); }
 
   using Take = std::function<void(OutputStream stream, std::span<const char> bytes)>;
-  using Tell = std::function<void(const std::string& sentence)>;
+  enum class Told { kNote, kLoss };  // a loss: the recording or our output lacks something
+  using Tell = std::function<void(const std::string& sentence, Told what)>;
   // Passes on what has arrived, without waiting. Tells what was lost once the target has closed a stream, and if the relay was killed. Returns true if more
   // may come.
   bool drain(const Take& take, const Tell& tell);

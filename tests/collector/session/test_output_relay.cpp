@@ -34,7 +34,7 @@ std::string everything(OutputRelay& relay, OutputStream wanted) {
         [&](OutputStream stream, std::span<const char> bytes) {
           if (stream == wanted) text.append(bytes.data(), bytes.size());
         },
-        [](const std::string&) {});
+        [](const std::string&, OutputRelay::Told) {});
     if (!more) return text;
   }
 }
@@ -171,7 +171,10 @@ TEST_CASE("a target's writes never wait for the host, and what it did not take i
     pollfd source{started.relay.descriptor(), POLLIN, 0};
     poll(&source, 1, -1);
     more = started.relay.drain([&](OutputStream, std::span<const char> bytes) { taken += bytes.size(); },
-                               [&](const std::string& sentence) { told.push_back(sentence); });
+                               [&](const std::string& sentence, OutputRelay::Told what) {
+                                 told.push_back(sentence);
+                                 CHECK(what == OutputRelay::Told::kLoss);
+                               });
   }
   CHECK(taken < 2 * held);
   REQUIRE(told.size() == 1);
@@ -206,7 +209,7 @@ TEST_CASE("output that can't be shown is told, and the target prints on") {
   for (bool more = true; more;) {
     pollfd source{started.relay.descriptor(), POLLIN, 0};
     poll(&source, 1, -1);
-    more = started.relay.drain([](OutputStream, std::span<const char>) {}, [&](const std::string& sentence) { told.push_back(sentence); });
+    more = started.relay.drain([](OutputStream, std::span<const char>) {}, [&](const std::string& sentence, OutputRelay::Told) { told.push_back(sentence); });
   }
   REQUIRE(told.size() == 1);
   CHECK(told.front() == "10 bytes that the program printed to standard output could not be written there: No space left on device.");
@@ -237,7 +240,7 @@ TEST_CASE("a target that keeps our output has no pipe, and nothing is waited for
   REQUIRE(relay);
   CHECK(relay->write_end(OutputStream::kStandardOutput) < 0);
   CHECK(relay->write_end(OutputStream::kStandardError) < 0);
-  CHECK_FALSE(relay->drain([](OutputStream, std::span<const char>) {}, [](const std::string&) {}));
+  CHECK_FALSE(relay->drain([](OutputStream, std::span<const char>) {}, [](const std::string&, OutputRelay::Told) {}));
 }
 
 namespace {
@@ -249,7 +252,7 @@ struct Arrived {
     pollfd source{relay.descriptor(), POLLIN, 0};
     poll(&source, 1, -1);
     return relay.drain([&](OutputStream, std::span<const char> bytes) { text.append(bytes.data(), bytes.size()); },
-                       [&](const std::string& sentence) { told.push_back(sentence); });
+                       [&](const std::string& sentence, OutputRelay::Told) { told.push_back(sentence); });
   }
   std::string text;
   std::vector<std::string> told;

@@ -3,6 +3,7 @@
 #include <array>
 #include <fstream>
 
+#include "model/export/nsys_sqlite_export.h"
 #include "model/export/trace_file_export.h"
 #include "model/import/open_trace.h"
 #include "model/trace/compact/compaction.h"
@@ -153,4 +154,29 @@ TEST_CASE("a recording and its compacted form are one, and parts that follow eac
   const auto of_part = open_traces(std::array{begin, run});
   REQUIRE(of_part);
   CHECK((*of_part)->event_count() == (*alone)->event_count());
+}
+
+TEST_CASE("a recording and what was exported of it are one, and so are copies of another tool's file") {
+  const test::TemporaryFolder folder;
+  const fs::path run = test::data_file("cuda_streams.trace"), tables = folder.path() / "run.sqlite", copy = folder.path() / "copy.sqlite";
+  const auto alone = load_trace(run);
+  REQUIRE(alone);
+  REQUIRE(export_nsys_sqlite(**alone, tables, Overwrite::kRefuse, {}));
+  fs::copy_file(tables, copy);
+  const auto imported = open_traces(std::array{tables});
+  REQUIRE(imported);
+  const auto all = open_traces(std::array{tables, run, copy});
+  REQUIRE(all);
+  CHECK((*all)->event_count() == (*alone)->event_count());
+  CHECK((*all)->provenance().format == "Lanescope");
+  const auto twice = open_traces(std::array{tables, copy});
+  REQUIRE(twice);
+  CHECK((*twice)->event_count() == (*imported)->event_count());
+  CHECK(count_left_out_as_same(**twice) == 1);
+  // Another run of the same program is another one.
+  const fs::path other = folder.path() / "other.sqlite";
+  REQUIRE(export_nsys_sqlite(**load_trace(test::data_file("cause_tiny_kernels.trace")), other, Overwrite::kRefuse, {}));
+  const auto both = open_traces(std::array{tables, other});
+  REQUIRE(both);
+  CHECK((*both)->parts().size() == 2);
 }
