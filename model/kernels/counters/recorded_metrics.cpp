@@ -279,9 +279,9 @@ std::vector<std::size_t> RecordedMetrics::one_of_each(const std::function<bool(c
     kinds[{measurements[number].gpu, measurements[number].process, kernel.name, shape}].push_back(number);
   }
   std::vector<std::size_t> chosen;
-  for (auto& [kind, numbers] : kinds) {
-    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-    std::nth_element(numbers.begin(), middle, numbers.end(),
+  for (auto& [kind, measured] : kinds) {
+    const auto middle = measured.begin() + static_cast<std::ptrdiff_t>(measured.size() / 2);
+    std::nth_element(measured.begin(), middle, measured.end(),
                      [this](std::size_t a, std::size_t b) { return duration(metrics, metrics.kernels()[a]) < duration(metrics, metrics.kernels()[b]); });
     chosen.push_back(*middle);
   }
