@@ -446,6 +446,8 @@ TEST_CASE("kernels shows of a file the kernels that are chosen as ncu spells it"
   CHECK(names(kernels_of({"-k", "regex:^transpose_", "-s", "1", "-c", "1"})) == std::vector{with_transpose[1]});
   CHECK(names(kernels_of({"--kernel-id", "::transpose_naive:1"})) == std::vector<std::string>{"transpose_naive"});
   CHECK(kernels_of({"--devices", "0,3"}) == all);
+  // Each with the number that it has among all.
+  for (const std::string& row : kernels_of({"-k", "regex:^transpose_", "-s", "1"})) CHECK(std::find(all.begin(), all.end(), row) != all.end());
   for (const auto& [options, code, words] :
        std::vector<std::tuple<Arguments, int, const char*>>{{{"--devices", "7"}, 1, "is among those that were chosen"},
                                                             {{"-k", "no_such_kernel"}, 1, "is among those that were chosen"},

@@ -270,6 +270,14 @@ TEST_CASE("diff keeps its comparison in the file that is named, and kernels by t
       if (has_counters) CHECK(columns(counters).contains("Kernel"));
     }
   }
+  // Launches of one kernel with different grids are told from each other.
+  const std::string shapes = (folder.path() / "shapes").string();
+  REQUIRE(cli::run({"diff", "-q", "-f", "json", "-o", shapes, trace("transformer_fp32"), trace("transformer_tf32")}) == cli::kSuccess);
+  std::set<std::string> rows;
+  const nlohmann::json all = json_in(shapes + "_diff_counters.json");
+  for (const nlohmann::json& row : all)
+    rows.insert(row["What"].get<std::string>() + row["Kernel"].get<std::string>() + row["GridXYZ"].get<std::string>() + row["BlockXYZ"].get<std::string>());
+  CHECK(rows.size() == all.size());
 }
 
 TEST_CASE("analyze writes findings and tables for programs") {
@@ -405,6 +413,8 @@ TEST_CASE("analyze says what the time of a step went to: to programs each part, 
     std::cout.rdbuf(output);
     return std::pair(code, printed.str());
   };
+  const std::string outside = path({"--filter-time", "1000s/1001s"}).second;
+  CHECK_THAT(outside, contains_text("from 1000.000000 s to 1001.000000 s, 1.000 s:") && contains_text("The recording has nothing then: it lasts from"));
   REQUIRE(path({"--filter-nvtx", "step 7", "-q", "-f", "json", "-o", out}).first == cli::kSuccess);
   const nlohmann::json parts = json_in(out + "_critical_path.json"), sums = json_in(out + "_critical_path_sums.json");
   std::int64_t of_parts = 0, of_sums = 0, on_gpu = 0;

@@ -54,6 +54,28 @@ TEST_CASE("what each of several recordings lacks is told with its name, and kept
   CHECK_FALSE((*saved)->provenance().finished);
 }
 
+TEST_CASE("a recording and what was exported of it as SQLite count once, in whatever order they are named") {
+  const test::TemporaryFolder folder;
+  const fs::path recording = test::data_file("cuda_streams.trace"), other = test::data_file("unified_memory.trace"), exported = folder.path() / "x.sqlite";
+  const auto alone = open_trace(recording);
+  REQUIRE(alone);
+  REQUIRE(export_nsys_sqlite(**alone, exported, Overwrite::kRefuse));
+  for (const std::array<fs::path, 2>& both : {std::array{recording, exported}, std::array{exported, recording}}) {
+    std::vector<std::string> same;
+    const auto trace = open_traces(both, EventPlace::kInMemory, {}, Unreadable::kFails, &same);
+    REQUIRE(trace);
+    CHECK((*trace)->event_count() == (*alone)->event_count());
+    CHECK((*trace)->provenance().format == "Lanescope");
+    CHECK(same.size() == 1);
+    CHECK(count_left_out_as_same(**trace) == 1);
+  }
+  // Another recording is another one.
+  const auto two = open_traces(std::array{other, exported});
+  REQUIRE(two);
+  CHECK((*two)->parts().size() == 2);
+  CHECK(count_left_out_as_same(**two) == 0);
+}
+
 TEST_CASE("a folder opens without the files that can't be read, and says which are missing; files that are named are wanted each") {
   const test::TemporaryFolder folder;
   const fs::path r0 = folder.path() / "r0.trace", r1 = folder.path() / "r1.trace", empty = folder.path() / "r2.trace";
