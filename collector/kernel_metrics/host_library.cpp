@@ -60,11 +60,11 @@ void initialize_profiler(const gpu_metrics::CuptiFunctions& cupti) {
   cupti.initialize(&initialize);
 }
 
-Result<MachineLibrary> load_for_machine() {
+Result<MachineLibrary> load_for_machine(MetricQuestions questions) {
   const auto loaded = load_host_library();
   gpu_metrics::number_gpus_by_bus();  // while there is one thread: this changes the environment
   std::thread meanwhile;
-  if (loaded) {
+  if (loaded && questions == MetricQuestions::kFollow) {
     read_ahead(beside(**loaded, "libnvperf_target.so"));  // for the program, which will need it
     try {
       meanwhile = std::thread([&loaded] { load_metric_library(**loaded); });

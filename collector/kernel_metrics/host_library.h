@@ -19,13 +19,14 @@ void load_metric_library(const gpu_metrics::CuptiFunctions& cupti);
 // Starts CUPTI's profiler, which starts the driver. Without a driver, this does nothing.
 void initialize_profiler(const gpu_metrics::CuptiFunctions& cupti);
 
-// The same, with the chips of this machine's GPUs, each once ("GH100"). Starts the driver, which takes some tenths of a second and must be done
-// first; the library of metrics is loaded meanwhile. Fails with one sentence.
+// Loads CUPTI, starts its profiler, and tells the chips of this machine's GPUs, each once ("GH100"). This starts the driver, which takes some tenths of a
+// second and must be done first. Fails with one sentence.
 struct MachineLibrary {
   const gpu_metrics::CuptiFunctions* cupti = nullptr;
   std::vector<std::string> chips;
 };
-Result<MachineLibrary> load_for_machine();
+enum class MetricQuestions { kNone, kFollow };  // with kFollow, the library of metrics is loaded meanwhile
+Result<MachineLibrary> load_for_machine(MetricQuestions questions);
 
 // True if this machine can count, as far as is known before its driver has started: it has a device that this user may open, the driver's library,
 // and a CUPTI that is new enough.

@@ -64,7 +64,7 @@ int fail(const Error& error) {
 
 // Loads for the chip that was named, or for the machine's chips.
 Result<MachineLibrary> load_for(const Options& options) {
-  if (options.chip.empty()) return load_for_machine();
+  if (options.chip.empty()) return load_for_machine(MetricQuestions::kFollow);
   const auto loaded = load_host_library();
   if (!loaded) return loaded.error();
   return MachineLibrary{*loaded, {options.chip}};
@@ -281,7 +281,7 @@ Result<void> query(const Options& options) {
 }
 
 Result<void> check_machine() {
-  const auto machine = load_for_machine();
+  const auto machine = load_for_machine(MetricQuestions::kNone);
   return machine ? Result<void>() : machine.error();
 }
 
