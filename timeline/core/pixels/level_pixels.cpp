@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "column_sums.h"
+#include "lanes/lane_groups.h"
 #include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
@@ -619,41 +620,33 @@ void LevelRasterizer::combine_together(std::span<const std::span<OfLevel>> level
   });
   if (stop.stop_requested()) return;
 
-  struct Group {
-    std::vector<Combination*> levels;
-    std::set<const Lane*> lanes;
-  };
-  std::vector<Group> groups;
+  std::vector<Combination*> united;
+  std::vector<std::set<const Lane*>> lanes;
   for (std::optional<Combination>& combination : combinations) {
     if (std::find(combination->has_union.begin(), combination->has_union.end(), 1) == combination->has_union.end()) continue;
-    Group group{{&*combination}, {}};
-    for (const ContentLane& lane : combination->content().lanes()) group.lanes.insert(lane.lane.get());
-    std::erase_if(groups, [&](Group& other) {
-      if (std::none_of(other.lanes.begin(), other.lanes.end(), [&](const Lane* lane) { return group.lanes.contains(lane); })) return false;
-      group.levels.insert(group.levels.end(), other.levels.begin(), other.levels.end());
-      group.lanes.merge(other.lanes);
-      return true;
-    });
-    groups.push_back(std::move(group));
+    united.push_back(&*combination);
+    lanes.emplace_back();
+    for (const ContentLane& lane : combination->content().lanes()) lanes.back().insert(lane.lane.get());
   }
   struct Part {
-    const Group* group;
+    std::vector<Combination*> levels;
     std::int64_t first, end;  // columns
   };
   std::vector<Part> parts;
-  for (const Group& group : groups) {
-    std::int64_t first = std::numeric_limits<std::int64_t>::max(), end = std::numeric_limits<std::int64_t>::min();
-    for (const Combination* each : group.levels) {
-      first = std::min(first, each->first_column());
-      end = std::max(end, each->first_column() + static_cast<std::int64_t>(each->busy.size()));
+  for (const LaneGroup& group : groups_by_lanes(std::move(lanes))) {
+    Part all{{}, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+    for (const std::size_t set : group.sets) {
+      const Combination& each = *all.levels.emplace_back(united[set]);
+      all.first = std::min(all.first, each.first_column());
+      all.end = std::max(all.end, each.first_column() + static_cast<std::int64_t>(each.busy.size()));
     }
     std::size_t segments = 0;
     for (const Lane* lane : group.lanes) segments += lane->segment_count();
     const auto count = static_cast<std::int64_t>(1 + segments / group.lanes.size() / kFewestTimes);
     for (std::int64_t part = 0; part < count; ++part)
-      parts.push_back({&group, first + (end - first) * part / count, first + (end - first) * (part + 1) / count});
+      parts.push_back({all.levels, all.first + (all.end - all.first) * part / count, all.first + (all.end - all.first) * (part + 1) / count});
   }
-  work_in_parts(parts.size(), [&](std::size_t index) { unite_together(parts[index].group->levels, parts[index].first, parts[index].end, stop); });
+  work_in_parts(parts.size(), [&](std::size_t index) { unite_together(parts[index].levels, parts[index].first, parts[index].end, stop); });
   if (stop.stop_requested()) return;
   for (const std::optional<Combination>& combination : combinations) finish(*combination);
 }

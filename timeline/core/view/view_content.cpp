@@ -1,11 +1,15 @@
 #include "timeline/core/view/view_content.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "lanes/lane_groups.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "model/trace/segments/lane_in_parts.h"
 #include "model/trace/workers/precedence.h"
 #include "timeline/core/parallel.h"
 
@@ -13,7 +17,7 @@ namespace lanescope::timeline {
 namespace {
 
 constexpr double kMargin = 0.01;                      // of the trace's length; free space before and after it
-constexpr std::uint64_t kMostParts = 64;              // of time, that are processed one after another
+constexpr Nanoseconds kParts = 32;                    // of time: work can be stopped after each
 constexpr Nanoseconds kEmptyLength = 1'000'000;       // shown when there are no events yet
 constexpr std::uint64_t kLookedAtAtOnce = 1'000'000;  // events that may be read for one frame: takes some ten milliseconds
 constexpr std::uint64_t kLookedAtForOne = 1u << 16;   // events that may be read for one of the many levels of a frame
@@ -86,46 +90,110 @@ void Picture::make(const std::stop_token& stop) {
   add_up(stop);
 }
 
-// If lanes are summed individually, the heads of segments have nearly everything. The union of several lanes requires their events. It is computed for all rows
-// in one part of time before the next, so that rows share decoded segments. But if there is not even room for one segment of each lane, it is computed row by
-// row, because each part of time would decode all of them again.
+namespace {
+
+// What lies in a part of time of a lane: for how long it is busy, and the number of events that start there.
+struct LaneSum {
+  Nanoseconds busy = 0;
+  std::uint64_t count = 0;
+};
+
+LaneSum sum_of_lane(const ContentLane& lane, TimeRange range) {
+  const auto sum = [range](const auto& events) {
+    const EventIndex first = events.lower_bound(range.begin), end = events.lower_bound(range.end);
+    return LaneSum{events.busy_before(range.end, end) - events.busy_before(range.begin, first), end > first ? end - first : 0};
+  };
+  // What lies between the ends of the range is known from heads.
+  if (!lane.subset && !lane.lane->holds_segments()) return sum(LaneInParts(*lane.lane));
+  return lane.visit(sum);
+}
+
+}  // namespace
+
+// Lanes are summed individually first, each once for all rows: the heads of segments have nearly everything. What several lanes cover together requires their
+// events, which are read once for all rows of one part of time that have lanes in common.
 void Picture::add_up(const std::stop_token& stop) {
+  using LaneAndTime = std::tuple<const Lane*, const LaneSubset*, Nanoseconds, Nanoseconds>;
+  struct OfLane {
+    const ContentLane* lane;
+    TimeRange range;
+    LaneSum sum;
+  };
+  std::map<LaneAndTime, OfLane> sums_of_lanes;
+  const auto key_of = [](const ContentLane& lane, TimeRange range) { return LaneAndTime{lane.lane.get(), lane.subset.get(), range.begin, range.end}; };
   struct Sum {
     const std::string* key;
     const LevelContent* content;
     RowSum sum;
+    std::vector<const ContentLane*> running;
   };
-  std::vector<Sum> together;
-  std::set<const Lane*> lanes;
+  std::vector<Sum> rows;
   for (const auto& [key, wanted] : wanted_sums_) {
     if (stop.stop_requested()) return;
     const LevelContent& content = contents_.content(wanted.level);
-    Sum sum{&key, &content, wanted.sum};
-    sum.sum.count = content.count(sum.sum.range);
-    if (content.lanes().size() > 1 && sum.sum.sharers < 2) {
-      for (const ContentLane& lane : content.lanes()) lanes.insert(lane.lane.get());
-      together.push_back(sum);
-    } else {
-      sum.sum.busy = row_busy(content, sum.sum.range, sum.sum.sharers);
-      sums_[key] = sum.sum;
-    }
+    rows.push_back({&key, &content, wanted.sum, {}});
+    for (const ContentLane& lane : content.lanes()) sums_of_lanes.try_emplace(key_of(lane, wanted.sum.range), OfLane{&lane, wanted.sum.range, {}});
   }
-  constexpr std::uint64_t kEventBytes = 24, kSegmentBytes = kEventBytes * LaneSegment::kCapacity;
-  std::uint64_t events = 0;
-  for (const Lane* lane : lanes) events += lane->size();
-  const std::uint64_t room = std::max<std::uint64_t>(1, SegmentCache::of_process().use().budget / 2);
-  const bool has_room_for_each = lanes.size() * kSegmentBytes <= room;
-  const auto parts = static_cast<Nanoseconds>(has_room_for_each ? std::clamp<std::uint64_t>(events * kEventBytes / room, 1, kMostParts) : 1);
-  for (Nanoseconds part = 0; part < parts; ++part)
-    work_in_parts(together.size(), [&](std::size_t index) {
-      if (stop.stop_requested()) return;
-      RowSum& sum = together[index].sum;
-      const Nanoseconds length = sum.range.length() / parts;
-      const Nanoseconds begin = sum.range.begin + length * part;
-      sum.busy += together[index].content->busy({begin, part + 1 < parts ? begin + length : sum.range.end});
-    });
+  std::vector<OfLane*> of_lanes;
+  for (auto& [key, of_lane] : sums_of_lanes) of_lanes.push_back(&of_lane);
+  work_in_parts(of_lanes.size(), [&](std::size_t index) {
+    if (!stop.stop_requested()) of_lanes[index]->sum = sum_of_lane(*of_lanes[index]->lane, of_lanes[index]->range);
+  });
   if (stop.stop_requested()) return;
-  for (const Sum& sum : together) sums_[*sum.key] = sum.sum;
+  struct Together {
+    std::vector<Sum*> rows;
+    std::vector<std::set<const Lane*>> lanes;  // of each
+  };
+  std::map<std::pair<Nanoseconds, Nanoseconds>, Together> by_time;
+  for (Sum& row : rows) {
+    Nanoseconds total = 0;
+    std::set<const Lane*> lanes;
+    for (const ContentLane& lane : row.content->lanes()) {
+      const LaneSum& sum = sums_of_lanes.at(key_of(lane, row.sum.range)).sum;
+      row.sum.count += sum.count;
+      total += sum.busy;
+      if (sum.busy == 0) continue;
+      row.running.push_back(&lane);
+      lanes.insert(lane.lane.get());
+    }
+    row.sum.busy = row.sum.sharers > 1 ? total / static_cast<Nanoseconds>(row.sum.sharers) : total;
+    if (row.sum.sharers > 1 || row.running.size() < 2) continue;
+    Together& together = by_time[{row.sum.range.begin, row.sum.range.end}];
+    together.rows.push_back(&row);
+    together.lanes.push_back(std::move(lanes));
+  }
+  std::vector<std::vector<Sum*>> groups;
+  for (auto& [time, together] : by_time)
+    for (const LaneGroup& group : groups_by_lanes(std::move(together.lanes))) {
+      groups.emplace_back();
+      for (const std::size_t set : group.sets) groups.back().push_back(together.rows[set]);
+    }
+  work_in_parts(groups.size(), [&](std::size_t index) {
+    const std::vector<Sum*>& group = groups[index];
+    std::map<std::pair<const Lane*, const LaneSubset*>, std::size_t> places;
+    std::vector<BusyLane> lanes;
+    std::vector<Nanoseconds> busy(group.size());
+    std::vector<EventUnions::Wanted> wanted;
+    for (std::size_t row = 0; row < group.size(); ++row) {
+      wanted.push_back({{}, std::span(busy).subspan(row, 1)});
+      group[row]->sum.busy = 0;
+      for (const ContentLane* lane : group[row]->running) {
+        const auto [place, is_new] = places.try_emplace({lane->lane.get(), lane->subset.get()}, lanes.size());
+        if (is_new) lanes.push_back({lane->lane.get(), lane->subset.get()});
+        wanted.back().lanes.push_back(place->second);
+      }
+    }
+    EventUnions unions;
+    const TimeRange range = group.front()->sum.range;
+    const Nanoseconds length = range.length() / kParts;
+    for (Nanoseconds part = 0; part < kParts && !stop.stop_requested(); ++part) {
+      const Nanoseconds begin = range.begin + length * part, end = part + 1 < kParts ? begin + length : range.end;
+      unions.unite(lanes, std::array{begin, end}, wanted);
+      for (std::size_t row = 0; row < group.size(); ++row) group[row]->sum.busy += busy[row];
+    }
+  });
+  if (stop.stop_requested()) return;
+  for (const Sum& row : rows) sums_[*row.key] = row.sum;
 }
 
 Nanoseconds row_busy(const LevelContent& content, TimeRange range, std::size_t sharers) {
