@@ -73,6 +73,20 @@ std::uint64_t count_within(const Trace& trace, std::span<const LaneId> lanes, Ti
   return count;
 }
 
+// Events of a lane do not overlap, so only its first one and its last one there can lie partly within the range.
+std::uint64_t count_partly_within(const Trace& trace, std::span<const LaneId> lanes, TimeRange range) {
+  std::uint64_t count = 0;
+  for (const LaneId id : lanes) {
+    const Lane& lane = trace.lane(id);
+    const auto [first, end] = lane.overlapping(range);
+    if (first == end) continue;
+    const bool begins_before = lane.start(first) < range.begin;
+    count += begins_before ? 1 : 0;
+    count += (end - first > 1 || !begins_before) && lane.end(end - 1) > range.end ? 1 : 0;
+  }
+  return count;
+}
+
 // The lanes of each compared run; all lanes if the trace compares none.
 std::vector<std::pair<std::string, std::vector<LaneId>>> lanes_by_run(const Trace& trace, std::span<const LaneId> lanes) {
   std::vector<std::pair<std::string, std::vector<LaneId>>> runs;
@@ -155,7 +169,9 @@ void add_short_idle(const Trace& trace, const Utilisation& utilisation, RangeSum
 std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, const std::shared_ptr<const timeline::IdleTime>& idle,
                                                     const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,
                                                     const std::stop_token& stop) {
-  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}, 0, {}, {}, {}, {}});
+  auto summary = std::make_shared<RangeSummary>();
+  summary->trace = trace;
+  summary->range = range;
   if (idle) summary->idle = idle->causes(range);
   if (communication) summary->communication = communication->within(range);
   const Utilisation utilisation = UtilisationSource(trace).over(range, 1);
@@ -176,6 +192,7 @@ std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const 
     else
       add(*trace, summary->names, run, families, statistics_by_name(*trace, gather_events(*trace, lanes, filter, stop), stop, Grouping::kFamilies));
   }
+  summary->partly_within = count_partly_within(*trace, scope.lanes(), range);
   if (stop.stop_requested()) return nullptr;
   if (const Result<void> all = check_all_was_read(*trace); !all) {
     summary->busy.clear();
@@ -191,6 +208,10 @@ QString summary_html(const RangeSummary& summary) {
     return QStringLiteral("<p>%1 %2</p>")
         .arg(QObject::tr("Nothing is counted here, since not all events could be read."), QString::fromStdString(summary.lack).toHtmlEscaped());
   QString html;
+  if (summary.partly_within > 0)
+    html += QStringLiteral("<p class='label'>%1</p>")
+                .arg(QObject::tr("Only partly in the selected range, but counted whole: %1")
+                         .arg(shown_text(timeline::format_counted(summary.partly_within, "event"))));
   for (std::size_t i = 0; i < std::min(summary.names.size(), kShownNames); ++i) {
     const NameStatistics& entry = summary.names[i].entry;
     html += entry_html(*summary.trace, summary.names[i],

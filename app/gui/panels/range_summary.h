@@ -1,6 +1,7 @@
 // What happened in a part of time, in a few lines: how busy each GPU was, why it was idle, and durations by name.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -34,6 +35,7 @@ struct RangeSummary {
   // Of events that overlap the range, by family, with their whole durations, separately for each run; longest total first.
   std::vector<OfRun<NameStatistics>> names;
   std::vector<OfRun<NameSum>> sums;  // instead of names, if there are more events than most_listed()
+  std::uint64_t partly_within = 0;   // how many of the events begin before the range or end after it
   std::string lack;                  // why there are no names and sums although there are events: some can no longer be read
 };
 

@@ -121,9 +121,12 @@ void StatisticsPanel::layOut() {
   const auto [column, line] = lay_out(*this);
   line->addWidget(of_);
   line->addWidget(choice_);
-  line->addWidget(partly_in_, 1);
+  line->addWidget(partly_in_);
   line->addWidget(command_, 1);
   line->addStretch();  // takes the room of a line without text
+  partly_in_->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);  // whole where there is room; the command has the rest
+  partly_in_->setMinimumWidth(1);
+  partly_in_->setContentsMargins(4, 0, 12, 0);
   partly_in_->hide();
   partly_in_->setObjectName(QStringLiteral("statistics-partly-in"));
   partly_in_->setForegroundRole(QPalette::PlaceholderText);

@@ -242,6 +242,26 @@ class DetailsTest : public QObject {
     QVERIFY2(!said().contains("step *"), qPrintable(said()));
   }
 
+  // A selected range begins and ends within a step: durations are those of whole steps.
+  void theDetailsOfARangeSayWhatIsOnlyPartlyInIt() {
+    window_ = window_of(recorded("torch_training_workers0.trace"));
+    QVERIFY(window_);
+    const std::shared_ptr<const Trace> trace = window_->state().trace();
+    const EventScope listed = ui::listed_scope(*trace);
+    for (const TimeRange range : {TimeRange{9'600'000'000, 9'700'000'000}, TimeRange{9'630'000'000, 9'630'001'000}}) {
+      std::uint64_t partly = 0;
+      for (const LaneId id : listed.lanes())
+        for (EventIndex i = 0; i < trace->lane(id).size(); ++i) {
+          const Nanoseconds start = trace->lane(id).start(i), end = trace->lane(id).end(i);
+          partly += start < range.end && end > range.begin && (start < range.begin || end > range.end) ? 1 : 0;
+        }
+      QVERIFY(partly >= 2);
+      window_->state().setSelectedRange(range);
+      const QString wanted = QString("Only partly in the selected range, but counted whole: %1 events").arg(partly);
+      QVERIFY2(wait_for([&] { return said().contains(wanted); }, 20'000), qPrintable(wanted + "\n" + said()));
+    }
+  }
+
   // A step of a training, and a part of time: the way back through either is drawn, and its parts are told.
   void theWayThroughAStepIsDrawnAndTold() {
     window_ = window_of(recorded("torch_training_workers0.trace"));
