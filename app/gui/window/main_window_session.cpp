@@ -1,6 +1,7 @@
 // What the main window shows of its session, and what it asks.
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include <QApplication>
@@ -38,6 +39,20 @@ constexpr int kCloseInterval = 50;     // ms between attempts to close the windo
 QString lack_of(const std::shared_ptr<const Trace>& trace) {
   const Result<void> all = trace ? check_all_was_read(*trace) : Result<void>();
   return all ? QString() : QString::fromStdString(all.error().text);
+}
+
+// True if the recordings of a trace are so far apart in time that an axis for all of them shows none. O(parts · log parts).
+bool are_out_of_sight(const Trace& trace) {
+  constexpr Nanoseconds kPixels = 1'000;  // of an axis, about
+  std::vector<TimeRange> extents;
+  for (const TracePart& part : trace.parts()) extents.push_back(part.extent);
+  std::sort(extents.begin(), extents.end(), [](TimeRange a, TimeRange b) { return a.begin < b.begin; });
+  Nanoseconds covered = 0, end = std::numeric_limits<Nanoseconds>::min();
+  for (const TimeRange extent : extents) {
+    covered += std::max<Nanoseconds>(0, extent.end - std::max(end, extent.begin));
+    end = std::max(end, extent.end);
+  }
+  return extents.size() > 1 && covered < trace.extent().length() / kPixels;
 }
 
 }  // namespace
@@ -179,9 +194,13 @@ void MainWindow::tellChanges() {
                   {tr("Reload"), [this] { begin(session_.sameAgain()); }});
 }
 
-// Tells a user who opened the files of 64 ranks why only two are shown.
+// Tells a user who opened the files of 64 ranks why only two are shown, or who opened those of several days why there is nothing to see.
 void MainWindow::tellLeftOut() {
   if (!state_.trace() || pair().isOpen()) return;
+  if (are_out_of_sight(*state_.trace()))
+    messages_->show(tr("These recordings were made so far apart in time that none can be seen on one axis. Open one of them, or two to compare them from "
+                       "their starts."),
+                    MessageWeight::kNote);
   const std::size_t left_out = count_left_out_as_same(*state_.trace());
   if (left_out == 0) return;
   const std::size_t files = left_out + std::max<std::size_t>(1, state_.trace()->parts().size());

@@ -130,7 +130,16 @@ class RanksTest : public QObject {
     QCOMPARE(parts(), std::size_t{2});
     QVERIFY2(window_->messages().text().contains("2 of 4 files are left out"), qPrintable(window_->messages().text()));
     QVERIFY(open_and_settle(*window_, QString::fromStdString(folder_.path().string())));
+    QVERIFY2(!window_->messages().text().contains("left out"), qPrintable(window_->messages().text()));
+  }
+
+  // Two of them were recorded within a minute of each other, and a third one days before: on an axis of days, none can be seen.
+  void recordingsOfOtherDaysAreSaidToBeOutOfSight() {
+    openTogether({recorded("ranks_late0.trace"), recorded("ranks_late1.trace")});
     QVERIFY2(window_->messages().text().isEmpty(), qPrintable(window_->messages().text()));
+    openTogether({recorded("ranks_late0.trace"), recorded("ranks_late1.trace"), recorded("cause_lock.trace")});
+    QVERIFY(trace().extent().length() > 3'600'000'000'000);
+    QVERIFY2(window_->messages().text().contains("so far apart"), qPrintable(window_->messages().text()));
   }
 
   void notesOfEachFileAreShownAtItsTimesAndStayBesideIt() {
