@@ -123,7 +123,7 @@ void StatisticsPanel::layOut() {
   line->addWidget(choice_);
   line->addWidget(partly_in_);
   line->addWidget(command_, 1);
-  line->addStretch();  // takes the room of a line without text
+  line->addStretch();                                                       // takes the room of a line without text
   partly_in_->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);  // whole where there is room; the command has the rest
   partly_in_->setMinimumWidth(1);
   partly_in_->setContentsMargins(4, 0, 12, 0);
