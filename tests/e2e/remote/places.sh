@@ -172,11 +172,19 @@ if command -v script > /dev/null; then
   echo n | script -qec "'$own' profile --on docker:train $quiet -o none -- '$program'" /dev/null > messages 2>&1
   check "it was not asked whether to copy" 'grep -q "Copy lanescope .* to docker:train, into ~/.cache/lanescope/recorders there? .y/N." messages'
   check "a recorder was copied against the answer" '[ ! -e "$copies" ]'
-  # Of several machines, each asks, one after the other. Whoever answers stays until the end: script loses what it is given just before its input ends.
-  await_count() { for _ in $(seq 600); do [ "$(grep -o "$2" messages | wc -l)" -ge "$1" ] && return; sleep 0.1; done; }
+  # Of several machines, each asks, one after the other. The answers come through a pipe that stays open until the end: script loses what it is given just
+  # before its input ends. Nobody waits for a question of a lanescope that has ended.
+  mkfifo answers
   : > messages
-  { await_count 1 "y/N."; echo n; await_count 2 "y/N."; echo y; await_count 1 "Copied, and removed there"; sleep 1; } |
-    script -qec "'$own' profile --on docker:train --on slurm:123/node4 $quiet -o asked -- '$program'" /dev/null >> messages 2>&1
+  script -qec "'$own' profile --on docker:train --on slurm:123/node4 $quiet -o asked -- '$program'" /dev/null < answers >> messages 2>&1 & asking=$!
+  exec 9<> answers  # does not wait for a reader
+  await_count() { until [ "$(grep -o "$2" messages | wc -l)" -ge "$1" ] || ! kill -0 $asking 2> /dev/null; do sleep 0.1; done; }
+  await_count 1 "y/N."; echo n >&9
+  await_count 2 "y/N."; echo y >&9
+  await_count 1 "Copied, and removed there"
+  wait $asking
+  exec 9>&-
+  rm answers
   check "both: not each asks whether to copy" '[ "$(grep -o "Copy lanescope [^?]*? .y/N." messages | sort -u | wc -l)" = 2 ]'
   check "both: not one alone was answered by yes" '[ "$(ls asked-*.trace | wc -l)" = 1 ] && { whole asked-train || whole asked-123_node4; }'
   rm -r "$copies" "$folder/packed"
