@@ -45,11 +45,11 @@ constexpr const char* kAttachFooter =
     "  lanescope attach 4711 -Y                   record nothing before lanescope start, in another terminal\n"
     "  lanescope attach --list                    processes that can be recorded, those that use CUDA first\n"
     "\n"
-    "One thread of the process stands still for a moment, while it starts the one that loads the agent; with -t none nothing\n"
-    "enters the process, and programs of every kind can be recorded. The process runs on when the recording ends, and can be\n"
-    "attached to again. What it did before is not recorded: ranges that are open then are left out. Ctrl+C once ends the\n"
-    "recording in order, twice at once; lanescope stop ends it from another terminal. The exit code is 0, 1 when it could not\n"
-    "be recorded or the recording is not where it was to be, 2 for wrong usage.";
+    "One thread of the process stops for a moment and starts another one, which loads the agent. With -t none, nothing enters\n"
+    "the process, and every kind of program can be recorded. When the recording ends, the process runs on, and can be attached\n"
+    "to again. What it did before is not recorded; ranges that are open at that time are left out. The first Ctrl+C ends the\n"
+    "recording in order, the second at once; lanescope stop ends it from another terminal. The exit code is 0; 1 if the process\n"
+    "could not be recorded, or if the recording was moved or removed; 2 for wrong usage.";
 
 void describe(CLI::App& app, AttachOptions& options) {
   app.add_option("PID", options.pid, "The process")->check(whole_number(1, std::numeric_limits<pid_t>::max()));

@@ -17,8 +17,8 @@ constexpr const char* kFetchFooter =
     "  lanescope fetch --on ssh:gpu7 --list                 recordings from here that were not copied to their end\n"
     "  lanescope fetch --on ssh:gpu7 --recording NAME       one of them; it is removed there once it is here\n"
     "\n"
-    "The copy is the same as the file there, byte for byte, or fetch fails. Where the link breaks, it goes on where it was;\n"
-    "where fetch itself was ended, it does when it is given again: a file here that is a beginning of the one there is completed.";
+    "The copy is the same as the file there, byte for byte, or fetch fails. After a break of the link it goes on where it was.\n"
+    "So does a further fetch after one that was ended: if the file here is the beginning of the one there, it is completed.";
 
 // Lists the recordings of this machine, for another machine that asks.
 int list_here() {

@@ -369,8 +369,8 @@ int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& outpu
 int run_kernels(Arguments arguments) {
   leave_first_process();
   CLI::App app(
-      "Says what bounds kernels, and what each could win at most in all its launches, the largest first; of counters of the hardware that a\n"
-      "recording holds, that Nsight Compute printed (ncu --csv --page raw), or that are read while PROGRAM runs.",
+      "Says what bounds kernels, and how much time each could save at most in all its launches, the largest first. It uses counters of the\n"
+      "hardware that a recording holds, that Nsight Compute printed (ncu --csv --page raw), or that are read while PROGRAM runs.",
       "lanescope kernels");
   KernelOptions options;
   TableOutput output;
@@ -391,7 +391,8 @@ int run_kernels(Arguments arguments) {
       "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section of what ncu printed\n"
       "  lanescope kernels -f csv -o - kernels.csv                  the causes as a table, the largest gain first\n"
       "\n"
-      "Collectives, cooperative launches and graphs are left out and named, but with range. The exit code is the program's where there is one.");
+      "Collectives, cooperative launches and graphs are left out and named, except with --replay-mode range. The exit code is the program's\n"
+      "if one ran.");
   const auto mark = std::find(arguments.begin(), arguments.end(), "--");
   const std::vector<std::string> program(mark == arguments.end() ? mark : mark + 1, arguments.end());
   const bool runs = mark != arguments.end();

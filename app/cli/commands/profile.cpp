@@ -42,11 +42,12 @@ constexpr const char* kProfileFooter =
     "\n"
     "Boolean options are given bare, as --option=false, or as -f false; --command-file=FILE stands for the options in a file.\n"
     "--option=help prints which values an option takes, or what there is on this machine: --trace=help, --nic-metrics=help.\n"
-    "Ctrl+C once asks the program for its end, with which the recording ends; twice ends the recording at once. The file is valid in\n"
-    "both cases. Other signals are passed on to the program, but those that came to its process group. Our own messages go to\n"
-    "standard error. Where limits leave no room to record the program, it runs without being recorded. The exit code is the\n"
-    "program's, 128 + N when signal N ended it, 1 when it could not be started, or ended with 0 and was not recorded, its output could\n"
-    "not be written, its recording is not where it was to be, or what was asked to be made of that is lacking, 2 for wrong usage.";
+    "The first Ctrl+C asks the program to end, and the recording ends with it; the second ends the recording at once. The file is\n"
+    "valid in both cases. Other signals are passed on to the program, unless they were sent to its process group and have reached it\n"
+    "already. Messages of lanescope go to standard error. If limits leave no room to record the program, it runs without being\n"
+    "recorded. The exit code is the program's, or 128 + N if signal N ended it; 2 for wrong usage. It is 1 if the program could not be\n"
+    "started, or if it ended with 0 but was not recorded, its output could not be written, its recording was moved or removed, or an\n"
+    "export or report that was asked for could not be made.";
 
 constexpr const char* kLaunchFooter =
     "Examples:\n"

@@ -20,7 +20,7 @@ namespace lanescope::cli {
 namespace {
 
 constexpr const char* kSessionsFooter =
-    "A session is a program that runs under lanescope launch, profile or attach. Without --session, the only one there is is\n"
+    "A session is a program that runs under lanescope launch, profile or attach. Without --session, the only session is\n"
     "meant. See them with: lanescope sessions list";
 
 void describe_session(CLI::App& app, std::string& name) {
@@ -168,7 +168,7 @@ int run_cancel(Arguments arguments) {
 }
 
 int run_shutdown(Arguments arguments) {
-  CLI::App app("Ends a session, and its program unless that was attached to. A capture that is under way is kept.", "lanescope shutdown");
+  CLI::App app("Ends a session, and its program unless that was attached to. What has been recorded is kept.", "lanescope shutdown");
   std::string session;
   std::string kill;
   describe_session(app, session);

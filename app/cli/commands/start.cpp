@@ -19,8 +19,8 @@ constexpr const char* kStartFooter =
     "  lanescope start -c cudaProfilerApi             record from cudaProfilerStart on\n"
     "  lanescope start -c nvtx -p step --stats        record a range, and print its statistics\n"
     "\n"
-    "Without --session, the only one there is is meant. Where there is none yet, the next lanescope launch is recorded from its\n"
-    "start on. What is traced is chosen with lanescope launch. An option that is left out is as it is there.";
+    "Without --session, the only session is meant. If there is none yet, the next lanescope launch is recorded from its\n"
+    "start on. What is traced is chosen with lanescope launch. Options that are left out are those of the launch.";
 
 std::string waits_for(const session::CaptureRange& range) {
   if (range.trigger == session::CaptureTrigger::kProfilerApi) return "cudaProfilerStart";

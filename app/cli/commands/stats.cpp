@@ -120,8 +120,7 @@ int run_stats(Arguments arguments) {
   TableOutput output;
   app.add_option("FILE", files, "A .trace file, or a trace of another tool; several are read as one trace, such as those of all ranks")
       ->transform(trace_file());
-  app.add_option("-r,--report", names,
-                 "Reports, with their modifiers: cuda_gpu_kern_sum:base (repeat, or separate by commas); without it, those that most people want")
+  app.add_option("-r,--report", names, "Reports, with their modifiers: cuda_gpu_kern_sum:base (repeat, or separate by commas); without it, the usual ones")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");

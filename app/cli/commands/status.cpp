@@ -8,11 +8,12 @@
 namespace lanescope::cli {
 
 int run_status(Arguments arguments) {
-  CLI::App app("Says what this machine can record and, for what it can't, what would change that; as lanescope doctor, whose exit code\ntells of failures.",
-               "lanescope status");
+  CLI::App app(
+      "Says what this machine can record and, for what it can't, what would change that. lanescope doctor says the same, and its exit\ncode tells of failures.",
+      "lanescope status");
   bool everything = false;
   std::string session;
-  app.add_flag("-e,--environment,-n,--network,-a,--all", everything, "Accepted for nsys's sake: all that there is is always shown");
+  app.add_flag("-e,--environment,-n,--network,-a,--all", everything, "Accepted as by nsys: everything is always shown");
   app.add_option("--session", session, "Say what this session does instead")->type_name("NAME");
   RemoteOptions remote;
   describe_remote(app, remote);

@@ -164,13 +164,13 @@ void describe_calls(CLI::App& app, CaptureOptions& options) {
       ->default_str("80000")
       ->group(kWhatToRecord);
   app.add_flag("--osrt-file-access", options.osrt_file_access,
-               "Also which files calls open, read, write, map and sync, by\ntheir paths; takes -t osrt along [false]")
+               "Also which files calls open, read, write, map and sync, by\ntheir paths; implies -t osrt [false]")
       ->group(kWhatToRecord);
 }
 
 // Must be switched on when the program starts.
 void describe_libraries(CLI::App& app, CaptureOptions& options) {
-  app.add_option("--mpi-impl", options.mpi_implementation, "Taken for nsys's sake: openmpi, mpich; it is found by itself")
+  app.add_option("--mpi-impl", options.mpi_implementation, "Accepted as by nsys (openmpi, mpich), and not needed: it is\nfound automatically")
       ->type_name("NAME")
       ->check(one_of({"openmpi", "mpich"}))
       ->group(kWhatToRecord);
@@ -195,7 +195,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   describe_traces(app, options, targets);
   describe_cuda(app, options);
   app.add_option("--record-memory", options.record_memory,
-                 "What NVTX and OS records of one process may take while they\nwait to be written: what a burst may come to")
+                 "Memory for NVTX and OS records of one process that wait to\nbe written: how large a burst may be without a loss")
       ->type_name("MIB")
       ->check(whole_number(kLeastRecordMemory, kMostRecordMemory))
       ->default_str("256")

@@ -32,8 +32,8 @@ void describe_program(CLI::App& app, LaunchOptions& options) {
   app.add_option("PROGRAM", options.program, "What to run, and its arguments");
   app.add_option("-e,--env-var", options.environment, "Environment variables for it: A=B,C=D")->type_name("LIST")->expected(1)->take_all()->group(kGroup);
   app.add_flag("-n,--inherit-environment", options.inherit_environment, "Give it our environment [true]")->group(kGroup);
-  app.add_option("--run-as", options.run_as, "Start it as this user, which takes root; the file is ours")->type_name("USER")->group(kGroup);
-  app.add_flag("--arm", options.arm, "Record nothing yet: lanescope attach does, whenever it is\nwanted, and loses nothing")->group(kGroup);
+  app.add_option("--run-as", options.run_as, "Start it as this user (needs root); the file is root's")->type_name("USER")->group(kGroup);
+  app.add_flag("--arm", options.arm, "Record nothing until lanescope attach, which then needs no\nrights and records whatever comes after it")->group(kGroup);
 }
 
 // The length of a variable's name, as in shells, that ends at an equals sign; 0 if `text` does not start with such a name.
@@ -73,7 +73,7 @@ void describe_launch(CLI::App& app, LaunchOptions& options) {
   describe_end(app, options);
   app.add_flag("-w,--show-output", options.show_output, "Show what the program prints [true]")->group("Output");
   app.add_flag("--store-output", options.store_output,
-               "Store what the program prints, which goes through pipes then; false: it has the terminal or file itself [true]")
+               "Store what the program prints, which then goes through pipes; false: it keeps the terminal or file [true]")
       ->group("Output");
   describe_reports(app, options.reports);
   describe_program(app, options);

@@ -54,17 +54,17 @@ void describe_recording(CLI::App& app, RecordingOptions& options, Targets target
   app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group(kOutput);
   app.add_option_function<std::vector<std::string>>(
          "--label", [&options](const std::vector<std::string>& texts) { options.labels = labels_of(texts); },
-         "Store this in the file, for whoever reads many of them:\nKEY=VALUE; may be repeated")
+         "Store this in the file, to tell many files apart:\nKEY=VALUE; may be repeated")
       ->type_name("LABEL")
       ->expected(1)
       ->take_all()
       ->check(label_text())
       ->group(kOutput);
-  app.add_option("--max-file-size", options.maximum_file_size, "The capture ends where its file has so many bytes (suffix K,\nM, G)")
+  app.add_option("--max-file-size", options.maximum_file_size, "The capture ends before its file has more bytes (suffix K,\nM, G)")
       ->type_name("SIZE")
       ->transform(size_in_bytes())
       ->group(kOutput);
-  app.add_option("--ring", options.keep_last, "Keep only the last so many seconds, in memory until the end")
+  app.add_option("--ring", options.keep_last, "Keep only the last SECONDS, in memory until the end")
       ->type_name("SECONDS")
       ->check(seconds_of_time(Zero::kRefused))
       ->group(kOutput);

@@ -24,7 +24,7 @@ void describe_start(CLI::App& app, StartOptions& options) {
   app.add_flag("-f,--force-overwrite", options.overwrite, "Replace the file when it exists [false]")->group("Output");
   describe_reports(app, options.reports);
   app.add_option("--session", options.session, "Which session")->type_name("NAME")->group("Session");
-  app.add_option("--session-new", options.new_session, "Of the next lanescope launch, which gets this name")
+  app.add_option("--session-new", options.new_session, "Record the next lanescope launch, which gets this name")
       ->type_name("NAME")
       ->check(session_name())
       ->group("Session");

@@ -37,8 +37,7 @@ void describe_remote(CLI::App& app, RemoteOptions& options, StartsProgram starts
                                     ->take_all();
   on->type_name("TARGET")->group(kGroup);
   app.add_option("--remote-lanescope", options.lanescope, "The program there")->type_name("PATH")->default_str("lanescope")->needs(on)->group(kGroup);
-  app.add_flag("--copy-recorder", options.copies_recorder,
-               "Use a copy of this lanescope there, in ~/.cache/lanescope/recorders,\nand make it where there is none")
+  app.add_flag("--copy-recorder", options.copies_recorder, "Use a copy of this lanescope there, in ~/.cache/lanescope/recorders;\nit is made if there is none")
       ->needs(on)
       ->group(kGroup);
   if (starts == StartsProgram::kYes)
