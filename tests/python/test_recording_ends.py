@@ -48,9 +48,11 @@ class Ends(Recorded):
         self.assertEqual(self.ranges(), ["work"])
 
     def test_a_program_that_closes_its_descriptors(self):
-        for end in ("lanescope.stop()", "pass"):
+        for end in ("lanescope.stop()", "pass", "threading.Thread.start = no_thread; lanescope.stop()"):
             with self.subTest(end=end):
                 _, errors = self.run_started(f"""
+                    def no_thread(self):
+                        raise RuntimeError("can't create new thread at interpreter shutdown")
                     os.closerange(3, 256)
                     files = [open("/etc/passwd") for _ in range(20)]
                     with annotate("and on"): pass

@@ -97,6 +97,7 @@ class Recorder:
         self._process = Process(0)
         self._code: Optional[int] = None  # its exit code; None if it could not report it
         self._is_unheard = False  # it ended, but this process could not read how
+        self._reads_alone = False  # no thread could be started to listen to it, so that whoever waits for its end reads
         self._has_begun = False
         self._has_spoken = threading.Event()  # begun, or ended
         self._has_ended = threading.Event()
@@ -196,8 +197,8 @@ class Recorder:
         for each in (self._told, self._says, *self._bell):
             each.close()
 
-    def _read(self, told: Descriptor, says: Descriptor) -> None:
-        """Reads what it tells and prints until it says how it ended, it is gone, or the program closes these descriptors."""
+    def _read(self, told: Descriptor, says: Descriptor, patience: Optional[Patience] = None) -> None:
+        """Reads what it tells and prints until it says how it ended, it is gone, the program closes these descriptors, or patience ends."""
         takes = {told: self._take_records, says: self._take_words}
         gone = _end_of(self.pid)
         is_gone = self._process.is_gone()
@@ -205,7 +206,9 @@ class Recorder:
             for each in [*takes, *gone]:
                 selector.register(each.number, selectors.EVENT_READ)
             while told in takes and not is_gone:
-                ready = [key.fd for key, _ in selector.select(None if gone else 1.0)]
+                ready = [key.fd for key, _ in selector.select(LOOK if patience else None if gone else 1.0)]
+                if patience and not ready:
+                    patience.look()
                 for each in [each for each in takes if not each.is_open()]:
                     selector.unregister(each.number)
                     del takes[each]
@@ -304,9 +307,12 @@ class Recorder:
                     raise OSError(errno.ESTALE, "another program's")
             self._told, self._says = anew
             reader = self._new_reader()
-            reader.start()
-            self._reader = reader
-        except (OSError, RuntimeError):  # the recorder belongs to another user or is gone, or no thread could be started
+            try:
+                reader.start()
+                self._reader = reader
+            except RuntimeError:  # a limit was reached, or the interpreter ends, in which Python 3.12 starts none
+                self._reads_alone = True
+        except OSError:  # the recorder belongs to another user or is gone
             self._told, self._says = before
             for each in anew:
                 each.close()
@@ -358,6 +364,8 @@ class Recorder:
     def await_end(self) -> None:
         """Returns once it has ended, by itself or by end(). Fails if it stands still or takes very long."""
         try:
+            if self._reads_alone:
+                self._read(self._told, self._says, Patience(self._process, "ended"))
             self._await(self._has_ended, "ended")
         except RecordingError:
             _left.append(self)
