@@ -566,6 +566,7 @@ void MainWindow::showLongestGaps() {
   if (gpus.empty()) return messages_->show(tr("The trace has no GPU work, so it has no gaps."), MessageWeight::kNote);
   const auto chosen = std::find(gpus.begin(), gpus.end(), gpu_above(timeline_->rows(), timeline_->currentRow().toStdString()));
   const QString key = QString::fromStdString(timeline_->rows().row(chosen != gpus.end() ? *chosen : gpus.front()).key);
+  state_.setFilter({});  // behind a filter, the list would look like that of the longest gaps, and not have them
   binding_->showRowEvents(key);
   events_->sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
   docks_->enter(events_);

@@ -192,6 +192,18 @@ class TestGuiSelection : public QObject {
     QCOMPARE(table->verticalScrollBar()->value(), 0);
   }
 
+  // With a filter that was set for something else, the list would not have the longest gaps.
+  void theLongestGapsAreThoseOfAllEvents() {
+    add_kernels(*trace_, 0, 50);
+    show(TraceChange::kOther);
+    window_->state().setFilter({.text = "kernel 3", .minimum_duration = 1});
+    QVERIFY(settle(*window_));
+    window_->actions().longest_gaps->trigger();
+    QVERIFY(settle(*window_));
+    QVERIFY(window_->state().filter() == EventFilter{});
+    QCOMPARE(events_table(*window_)->model()->rowCount(), 50);
+  }
+
   void aFilteredListBeginsAtTheTopAndAGrowingOneStaysWhereItIs() {
     add_kernels(*trace_, 0, kMany);
     show(TraceChange::kOther);
