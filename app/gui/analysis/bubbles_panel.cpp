@@ -14,6 +14,7 @@
 #include "base/text/texts.h"
 #include "base/text/time_text.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "panels/range_summary.h"
 #include "samples/samples_panel.h"
 #include "tables/panel_layout.h"
 #include "timeline/core/words/format.h"
@@ -235,6 +236,8 @@ void BubblesPanel::group() {
   grouping_.start([this, subject = made_of_, bubbles = bubbles_, by = grouping(), window = window(), chosen = chosen_,
                    unfolded = unfolded_](const LatestJob::Context& job) {
     GroupedBubbles grouped = group_bubbles(*bubbles, by, window);
+    if (window)
+      for (const auto& [gpu, idle] : idle_in(*bubbles->trace, UtilisationSource(bubbles->trace).over(*window, 1))) grouped.idle += idle;
     ListedBubbles listed = list_bubbles(*bubbles, grouped.named(chosen), window, unfolded);
     job.deliver([this, subject, bubbles, grouped = std::move(grouped), listed = std::move(listed)]() mutable {
       shown_ = {subject, bubbles, std::move(grouped), std::move(listed)};
@@ -302,7 +305,9 @@ void BubblesPanel::showSummary() {
   if (shown_.bubbles->gpus.empty())
     text = tr("No GPU work was recorded.");
   else if (const std::optional<TimeRange> window = this->window())
-    text = tr("Within %1: %2 idle in such gaps; Details has what shorter gaps take").arg(duration_text(window->length()), duration_text(shown_.grouped.total));
+    text = tr("Within %1: %2 idle; shorter gaps take %3 of it")
+               .arg(duration_text(window->length()), duration_text(std::max(shown_.grouped.idle, shown_.grouped.total)),
+                    duration_text(std::max<Nanoseconds>(0, shown_.grouped.idle - shown_.grouped.total)));
   else
     text = tr("Idle %1 of %2 (%3); shorter gaps take %4 of it")
                .arg(duration_text(idle), duration_text(extent), share_text(idle, extent), duration_text(short_idle));

@@ -16,7 +16,6 @@
 #include "model/events/name_family.h"
 #include "model/trace/combining/parts.h"
 #include "model/trace/segments/demanded_segments.h"
-#include "panels/utilisation.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -151,20 +150,28 @@ TimeRange time_of_work(const Trace& trace, GpuId gpu) {
   return all;
 }
 
-// What is left of the time of each GPU once its work and the gaps with causes are taken away.
+// What is left of the idle time of each GPU once the gaps with causes are taken away.
 void add_short_idle(const Trace& trace, const Utilisation& utilisation, RangeSummary& summary) {
-  for (const GpuUtilisation& gpu : utilisation.gpus) {
-    const TimeRange within = summary.range.intersected(time_of_work(trace, gpu.id));
-    if (within.empty()) continue;
-    Nanoseconds left = within.length() - std::llround(gpu.shares.front() * static_cast<double>(summary.range.length()));
+  for (auto [gpu, left] : idle_in(trace, utilisation)) {
     for (const auto& [id, causes] : summary.idle)
-      if (id == gpu.id)
+      if (id == gpu)
         for (const timeline::IdleTime::CauseTime& cause : causes) left -= cause.time;
-    if (left > 0) summary.short_idle.emplace_back(gpu.id, left);
+    if (left > 0) summary.short_idle.emplace_back(gpu, left);
   }
 }
 
 }  // namespace
+
+std::vector<std::pair<GpuId, Nanoseconds>> idle_in(const Trace& trace, const Utilisation& of_range) {
+  std::vector<std::pair<GpuId, Nanoseconds>> idle;
+  for (const GpuUtilisation& gpu : of_range.gpus) {
+    const TimeRange within = of_range.range.intersected(time_of_work(trace, gpu.id));
+    if (within.empty()) continue;
+    const Nanoseconds busy = std::llround(gpu.shares.front() * static_cast<double>(of_range.range.length()));
+    idle.emplace_back(gpu.id, std::max<Nanoseconds>(0, within.length() - busy));
+  }
+  return idle;
+}
 
 std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, const std::shared_ptr<const timeline::IdleTime>& idle,
                                                     const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,

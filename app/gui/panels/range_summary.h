@@ -11,6 +11,7 @@
 #include <QString>
 
 #include "model/events/event_statistics.h"
+#include "panels/utilisation.h"
 #include "timeline/core/lanes/communication_time.h"
 #include "timeline/core/lanes/idle_time.h"
 
@@ -38,6 +39,9 @@ struct RangeSummary {
   std::uint64_t partly_within = 0;   // how many of the events begin before the range or end after it
   std::string lack;                  // why there are no names and sums although there are events: some can no longer be read
 };
+
+// For each GPU that worked, how long it was idle in the range, between its first and last work. `of_range`: over this range, in one piece. O(tracks).
+[[nodiscard]] std::vector<std::pair<GpuId, Nanoseconds>> idle_in(const Trace& trace, const Utilisation& of_range);
 
 // Samples and thread states are left out, as in lists. `idle`, `communication`: null if not known. Returns null when asked to stop. O(events in the range + GPU
 // events); if there are more than most_listed(), O(segments + events of segments that the range cuts) for the sums.

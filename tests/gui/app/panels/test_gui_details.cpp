@@ -219,6 +219,12 @@ class DetailsTest : public QObject {
     QVERIFY(wait_for([&] { return said().contains("in gaps below"); }));
     QVERIFY2(said().contains(QRegularExpression("GPU 0 busy\\s+1\\.000 ms")), qPrintable(said()));
     QVERIFY2(said().contains(QRegularExpression("GPU 0 idle\\s+490\\.000 µs\\s+in gaps below 10\\.000 µs")), qPrintable(said()));
+    // Bubbles of the range agree: the gap in the middle, and the shorter ones.
+    window_->showPanel("bubbles");
+    QVERIFY(settle(*window_));
+    QStringList lines;
+    for (const QLabel* label : window_->bubbles().findChildren<QLabel*>()) lines += label->text();
+    QVERIFY2(lines.contains(QString::fromUtf8("Within 4.000 ms: 545.000 µs idle; shorter gaps take 490.000 µs of it")), qPrintable(lines.join(u'|')));
     // Half of the gap in the middle, and ten gaps behind it.
     window_->state().setSelectedRange(TimeRange{1'000'000 + 50 * 15'000 + 20'000, 1'000'000 + 60 * 15'000 + 50'000});
     QVERIFY(wait_for([&] { return said().contains(QRegularExpression("GPU 0 idle\\s+50\\.000 µs\\s+in gaps below")); }));
