@@ -113,7 +113,7 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
     const auto entry = entryOf(event);
     model_->setHovered(entry ? entry->first : EventKind::kKernel, entry ? entry->second : kNone);
   });
-  connect(&state, &SelectionState::selectedEventChanged, this, &StatisticsPanel::showSelected);
+  connect(&state, &SelectionState::selectedEventChanged, this, [this](EventRef event) { event.valid() ? showSelected() : table_->clearSelection(); });
   showChoice();
 }
 

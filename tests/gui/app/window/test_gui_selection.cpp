@@ -160,6 +160,34 @@ class TestGuiSelection : public QObject {
     }
   }
 
+  // Esc selects nothing, in every panel.
+  void statisticsSelectNothingWhenTheEventIsLeft() {
+    add_kernels(*trace_, 0, 20);
+    show(TraceChange::kOther);
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    auto* table = window_->statistics().findChild<QTableView*>();
+    window_->state().setSelectedEvent({lane(), 3});
+    QCOMPARE(table->selectionModel()->selectedRows().size(), 1);
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Escape);
+    QVERIFY(!window_->state().selectedEvent().valid());
+    QVERIFY(table->selectionModel()->selectedRows().isEmpty());
+  }
+
+  // Families are listed to see how many events each has.
+  void theNumbersOfEventsOfFamiliesAreWhole() {
+    add_kernels(*trace_, 0, 120'000);
+    show(TraceChange::kOther);
+    QVERIFY(settle(*window_));
+    QTableView* table = events_table(*window_);
+    for (QAbstractButton* button : window_->events().findChildren<QAbstractButton*>())
+      if (button->text() == "Families") button->click();
+    QVERIFY(wait_for([&] { return settle(*window_) && table->model()->rowCount() < 10; }));
+    const QString count = table->model()->index(0, 0).data().toString();
+    QCOMPARE(count, QString("120,000"));
+    QVERIFY(table->columnWidth(0) >= table->sizeHintForIndex(table->model()->index(0, 0)).width());
+  }
+
   // The recording continues while a menu is open.
   void theMenuOfALineKeepsWhatItIsAbout() {
     add_kernels(*trace_, 0, 20);
