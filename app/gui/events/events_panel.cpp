@@ -431,6 +431,12 @@ void EventsPanel::setFolding(Folding folding) {
   begins_at_top_ = BeginsAtTop::kYes;
   order_failure_.clear();
   ordered_ = 0;
+  if (folding == Folding::kFamilies) {  // this column has the number of events of each
+    const QString most = QString::fromStdString(timeline::format_count(model_->count())) + QStringLiteral("00");
+    QHeaderView* header = table_->horizontalHeader();
+    header->resizeSection(EventTableModel::kNumberColumn,
+                          std::max(header->sectionSize(EventTableModel::kNumberColumn), table_->fontMetrics().horizontalAdvance(most)));
+  }
   model_->setFolding(folding);
   showCount();
   showOrdering();
