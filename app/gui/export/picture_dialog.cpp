@@ -15,7 +15,7 @@ namespace {
 constexpr double kLeastScale = 0.5;
 constexpr double kMostPixels = 64e6;  // 256 MB while it is drawn
 
-const QList<Exports::Kind>& kinds() {
+const QList<Exports::Kind>& all_kinds() {
   static const QList<Exports::Kind> kinds = {{PictureDialog::tr("PNG, as it is seen"), QStringLiteral(".png")},
                                              {PictureDialog::tr("SVG, sharp at any size"), QStringLiteral(".svg")}};
   return kinds;
@@ -30,7 +30,7 @@ PictureDialog::PictureDialog(QSize seen, double scale, QWidget* parent)
   form->addRow(tr("&Format:"), kind_);
   form->addRow(tr("&Scale:"), scale_);
   form->addRow(QString(), size_);
-  for (const Exports::Kind& kind : kinds()) kind_->addItem(kind.name);
+  for (const Exports::Kind& kind : all_kinds()) kind_->addItem(kind.name);
   const double pixels = static_cast<double>(std::max(1, seen.width())) * std::max(1, seen.height());
   scale_->setRange(kLeastScale, std::max(scale, std::floor(2 * std::sqrt(kMostPixels / pixels)) / 2));
   scale_->setSingleStep(0.5);
@@ -49,7 +49,11 @@ PictureDialog::PictureDialog(QSize seen, double scale, QWidget* parent)
   showSize();
 }
 
-const Exports::Kind& PictureDialog::kind() const { return kinds()[kind_->currentIndex()]; }
+QList<Exports::Kind> PictureDialog::kinds() const {
+  QList<Exports::Kind> kinds = all_kinds();
+  kinds.move(kind_->currentIndex(), 0);
+  return kinds;
+}
 
 void PictureDialog::showSize() {
   const bool has_pixels = kind_->currentIndex() == 0;

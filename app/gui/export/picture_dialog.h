@@ -16,7 +16,8 @@ class PictureDialog : public QDialog {
  public:
   // `seen`: the size of the timeline in logical pixels; `scale`: device pixels per logical pixel of its screen, the default choice.
   PictureDialog(QSize seen, double scale, QWidget* parent = nullptr);
-  [[nodiscard]] const Exports::Kind& kind() const;
+  // The chosen kind first; another may still be chosen by the ending of the file.
+  [[nodiscard]] QList<Exports::Kind> kinds() const;
   [[nodiscard]] double scale() const { return scale_->value(); }
 
  private:

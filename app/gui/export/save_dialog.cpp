@@ -8,6 +8,8 @@
 #include <QPushButton>
 #include <QSignalBlocker>
 
+#include "base/text/texts.h"
+#include "events/shown_events.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
@@ -106,12 +108,15 @@ void SaveDialog::showCount() {
   const Trace& trace = *traces_[chosen()].trace;
   if (!holds_events(trace)) return count_->clear();
   const ExportSelection selection = this->selection();
-  std::uint64_t count = 0;
+  const EventScope scope = listed_scope(trace);
+  std::uint64_t listed = 0, others = 0;  // as the status bar of the window counts them
   for (LaneId lane = 0; lane < trace.lanes().size(); ++lane) {
     const auto [first, last] = selection.events(trace, lane);
-    count += last - first;
+    const bool is_listed = std::binary_search(scope.lanes().begin(), scope.lanes().end(), lane);
+    (is_listed ? listed : others) += last - first;
   }
-  count_->setText(shown_text(timeline::format_counted(count, "event")));
+  const QString events = shown_text(timeline::format_counted(listed, "event"));
+  count_->setText(others == 0 ? events : QObject::tr("%1, %2 states and samples").arg(events, text_of(timeline::format_count(others))));
 }
 
 }  // namespace lanescope::ui

@@ -8,6 +8,8 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
+#include <QKeyEvent>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
 
@@ -66,6 +68,23 @@ std::optional<timeline::RowIndex> gpu_above(const timeline::RowTree& rows, const
   return std::nullopt;
 }
 
+// Fields take some keys with Ctrl for themselves: Ctrl+E moves to the end of the line. The keys of this command stay its own while it can be used.
+class KeepsItsKeys : public QObject {
+ public:
+  KeepsItsKeys(const QAction& command, QObject* parent) : QObject(parent), command_(command) { qApp->installEventFilter(this); }
+
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() != QEvent::ShortcutOverride || qobject_cast<QLineEdit*>(watched) == nullptr || !command_.isEnabled()) return false;
+    const QKeySequence keys(static_cast<QKeyEvent*>(event)->keyCombination());
+    if (QApplication::activeModalWidget() != nullptr || !command_.shortcuts().contains(keys)) return false;
+    event->ignore();
+    return true;
+  }
+
+ private:
+  const QAction& command_;
+};
+
 }  // namespace
 
 // Opening, recording, saving and closing.
@@ -85,6 +104,7 @@ void MainWindow::connectFiles() {
   connect(exports_, &Exports::ended, this,
           [this](const QString& sentence, MessageWeight weight) { messages_->showAnew(sentence, weight, MessageSubject::kExport); });
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
+  new KeepsItsKeys(*actions_.export_csv, this);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::copied, this, [this](const QString& sentence) {
     messages_->settle(MessageSubject::kClipboard);
@@ -453,7 +473,7 @@ void MainWindow::openSource(const QString& recorded_path, std::uint32_t line) {
 void MainWindow::savePicture() {
   PictureDialog dialog(timeline_->size(), timeline_->devicePixelRatioF(), this);
   if (dialog.exec() != QDialog::Accepted) return;
-  const QString path = exports_->chooseFile(tr("Save the picture of the timeline"), session_.file(), exportName(QStringLiteral("timeline")), {dialog.kind()});
+  const QString path = exports_->chooseFile(tr("Save the picture of the timeline"), session_.file(), exportName(QStringLiteral("timeline")), dialog.kinds());
   if (path.isEmpty()) return;
   const Exports::Write write = picture_writer(*timeline_, idle_->idleTime(), idle_->communicationTime(), path, dialog.scale());
   if (!write) return showFailure(tr("There is not enough memory for so large a picture. Choose a smaller scale."), MessageSubject::kExport);

@@ -10,6 +10,8 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QFileDialog>
+#include <QLabel>
+#include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScopeGuard>
@@ -427,6 +429,48 @@ class ExportTest : public KnownTraceTest {
     cancel->click();
     QVERIFY(wait_for([&] { return !ended.isEmpty() && !cancel->isVisible(); }));
     QCOMPARE(ended[0][0].toString(), QString("x.csv was not written: the export was cancelled."));
+  }
+
+  // With the words of the status bar, so that a user can see that all is saved.
+  void theDialogCountsAsTheStatusBarDoes() {
+    QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
+    QStringList said;
+    const DialogAnswers answers([&](QDialog& dialog) {
+      for (const QLabel* label : dialog.findChildren<QLabel*>()) said += label->text();
+      dialog.reject();
+    });
+    QVERIFY(press(QKeySequence::Save));
+    QVERIFY(wait_for([&] { return answers.count() == 1 && !said.isEmpty(); }));
+    const QString all = ui::events_text(window_->state().trace().get());
+    QVERIFY2(all.contains("states and samples") && said.contains(all), qPrintable(said.join(u'|') + " instead of " + all));
+  }
+
+  // Right after a filter was typed; a field would take the keys to move to the end of its line.
+  void eventsAreExportedFromTheFieldOfTheFilter() {
+    window_->actions().filter_events->trigger();
+    auto* field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+    QVERIFY(field != nullptr);
+    QTest::keyClicks(field, "gemm");
+    QVERIFY(settle(*window_));
+    const DialogAnswers answers([](QDialog& dialog) { dialog.reject(); });
+    QTest::keySequence(field, QKeySequence(Qt::CTRL | Qt::Key_E));
+    QVERIFY(wait_for([&] { return answers.count() == 1; }, 10'000));
+    QCOMPARE(field->text(), QString("gemm"));
+  }
+
+  // Although PNG is chosen in front of it.
+  void theEndingThatIsTypedIsThatOfThePicture() {
+    QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
+    const QString path = path_of("typed.svg");
+    const DialogAnswers answers([&](QDialog& dialog) {
+      if (auto* files = qobject_cast<QFileDialog*>(&dialog)) return choose(*files, path);
+      dialog.accept();
+    });
+    window_->actions().save_picture->trigger();
+    QVERIFY(wait_for([&] { return !ended.isEmpty() && !window_->exports().isWriting(); }));
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QVERIFY(file.readAll().contains("<svg"));
   }
 
  private:
