@@ -1,6 +1,7 @@
 #include "record/launch_dialog.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <QDir>
 #include <QFileDialog>
@@ -50,6 +51,12 @@ QString program_problem(const LaunchSettings& launch) {
   return program.isExecutable() ? QString() : QObject::tr("%1 may not be run: it is not executable.").arg(program.filePath());
 }
 
+// What was typed when a dialog was left without starting anything: the next one begins with it, as long as the viewer runs.
+std::optional<LaunchSettings>& left_unstarted() {
+  static std::optional<LaunchSettings> settings;
+  return settings;
+}
+
 }  // namespace
 
 LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
@@ -87,6 +94,8 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   connect(program_, &QComboBox::activated, this, [this](int index) { setLaunch(settings_.launchSettings(program_->itemText(index))); });
   fit_start_dialog(*this, kLaunchWidthInCharacters);
   setLaunch(program_->count() > 0 ? settings.launchSettings(program_->itemText(0)) : LaunchSettings{});
+  if (left_unstarted()) setLaunch(*left_unstarted());
+  connect(this, &QDialog::rejected, this, [this] { left_unstarted() = launch(); });
 }
 
 void LaunchDialog::setLaunch(const LaunchSettings& launch) {
@@ -120,6 +129,7 @@ void LaunchDialog::accept() {
   problem_->setVisible(false);
   if (!output_->check(asked.working_directory)) return;
   settings_.rememberLaunch(asked);
+  left_unstarted().reset();
   if (const QString problem = start_ ? start_(asked) : QString(); !problem.isEmpty()) return showProblem(problem);
   QDialog::accept();
 }

@@ -95,6 +95,34 @@ class TestGuiRecordForm : public QObject {
     }
   }
 
+  // By an Esc too many, for example, which was meant for a list of completions.
+  void whatWasTypedIsThereAgainAfterEsc() {
+    ui::Settings settings;
+    {
+      ui::LaunchDialog launch(settings);
+      launch.show();
+      QVERIFY(QTest::qWaitForWindowExposed(&launch, test::kPatienceMs));
+      ui::LaunchSettings typed = launch.launch();
+      typed.program = "/bin/true";
+      typed.arguments = "--epochs 3";
+      typed.environment = {"A=B"};
+      launch.setLaunch(typed);
+      QTest::keyClick(&launch, Qt::Key_Escape);
+      QVERIFY(!launch.isVisible());
+    }
+    {
+      ui::LaunchDialog again(settings);
+      QCOMPARE(again.launch().program, QString("/bin/true"));
+      QCOMPARE(again.launch().arguments, QString("--epochs 3"));
+      QCOMPARE(again.launch().environment, QStringList("A=B"));
+      again.accept();
+      QCOMPARE(again.result(), int(QDialog::Accepted));
+    }
+    // What was started is remembered as before, and nothing is left of what was typed.
+    ui::LaunchDialog other(settings);
+    QCOMPARE(other.launch().program, QString("/bin/true"));
+  }
+
   // The list matters most: in a high dialog it has more than a few lines.
   void theListOfProcessesHasRoom() {
     ui::Settings settings;
