@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <memory>
+#include <type_traits>
 
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/segments/scratch_memory.h"
@@ -97,6 +98,52 @@ LaneSegment::LaneSegment(std::span<const Event> events, std::shared_ptr<ScratchB
   summary_ = any_is_long ? SummaryPyramid(MadeEvents<decltype(duration_of)>{duration_of, names}, size(), memory)
                          : SummaryPyramid(MadeEvents<decltype(short_duration_of)>{short_duration_of, names}, size(), memory);
   if (block_) ScratchBlock::seal(block_, ScratchBlock::WhereDiskIsBehind::kWait);
+}
+
+LaneSegment::LaneSegment(const EventColumns& events) {
+  const std::size_t n = events.starts.size();
+  assert(n > 0 && n <= kCapacity);
+  durations_ = FixedArray<std::uint32_t>(n);
+  busy_before_block_ = FixedArray<Nanoseconds>((n + kBlock - 1) / kBlock + 1);
+  const Nanoseconds* const durations = events.durations.data();
+  const std::uint32_t* const correlations = events.correlations.data();
+  std::uint32_t smallest = correlations[0], largest = smallest;
+  Nanoseconds busy = 0, any = 0;
+  bool descend = false;
+  const auto add_block = [&](std::size_t first, auto count) {
+    busy_before_block_[first / kBlock] = busy;
+    Nanoseconds of_block = 0;
+    for (std::size_t i = first; i < first + count; ++i) {
+      of_block += durations[i];
+      any |= durations[i];
+      durations_[i] = static_cast<std::uint32_t>(durations[i]);
+    }
+    busy += of_block;
+    for (std::size_t i = first; i < first + count; ++i) {
+      smallest = std::min(smallest, correlations[i]);
+      largest = std::max(largest, correlations[i]);
+    }
+    for (std::size_t i = first; i + 1 < first + count; ++i) descend |= correlations[i + 1] < correlations[i];
+    descend |= first > 0 && correlations[first] < correlations[first - 1];
+  };
+  std::size_t first = 0;
+  for (; first + kBlock <= n; first += kBlock) add_block(first, std::integral_constant<std::size_t, kBlock>());  // loops whose length is known
+  if (first < n) add_block(first, n - first);
+  busy_before_block_[busy_before_block_.size() - 1] = busy;
+  for (std::size_t i = 0; any >= Nanoseconds{kLong} && i < n; ++i) {
+    if (durations[i] < Nanoseconds{kLong}) continue;
+    durations_[i] = kLong;
+    long_durations_.emplace_back(static_cast<EventIndex>(i), durations[i]);
+  }
+  smallest_correlation_ = smallest;
+  largest_correlation_ = largest;
+  correlations_ascend_ = !descend;
+  starts_ = AscendingTimes(events.starts);
+  names_ = PackedColumn(n, [names = events.names.data()](std::size_t i) { return names[i]; });
+  correlations_ = PackedColumn(n, [correlations](std::size_t i) { return correlations[i]; });
+  details_ = PackedColumn(n, [details = events.details.data()](std::size_t i) { return details[i]; });
+  summary_ = SummaryPyramid(static_cast<EventIndex>(n));
+  summary_waits_ = true;
 }
 
 std::shared_ptr<const LaneSegment> LaneSegment::of_times(std::span<const Nanoseconds> starts, std::span<const Nanoseconds> durations) {

@@ -28,12 +28,19 @@ struct Change {
 };
 
 std::shared_ptr<const LaneSegment> changed(const LaneSegment& from, const Change& change) {
-  std::vector<Event> events;
-  events.reserve(from.size());
+  thread_local EventColumns events;  // its memory is used again for the next segment
+  events.starts.resize(from.size());
+  events.durations.resize(from.size());
+  events.names.resize(from.size());
+  events.correlations.resize(from.size());
+  events.details.resize(from.size());
   for (EventIndex i = 0; i < from.size(); ++i) {
     const DetailId detail = from.detail(i);
-    const Nanoseconds start = change.clock(from.start(i)), end = change.clock(from.start(i) + from.duration(i));
-    events.push_back({start, end - start, (*change.names)[from.name(i)], from.correlation(i), detail == 0 ? 0 : detail + change.detail_offset});
+    events.starts[i] = change.clock(from.start(i));
+    events.durations[i] = change.clock(from.start(i) + from.duration(i)) - events.starts[i];
+    events.names[i] = (*change.names)[from.name(i)];
+    events.correlations[i] = from.correlation(i);
+    events.details[i] = detail == 0 ? 0 : detail + change.detail_offset;
   }
   return std::make_shared<const LaneSegment>(events);
 }

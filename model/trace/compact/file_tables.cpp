@@ -192,6 +192,20 @@ std::optional<PlacedSegment> FileTables::place(LaneSegmentEvents segment, Nanose
   return PlacedSegment{*tracks_[segment.lane.track], segment.lane.lane, std::move(segment.events)};
 }
 
+bool FileTables::place(LaneSegmentInColumns& segment, Nanoseconds epoch) const {
+  EventColumns& events = segment.events;
+  if (segment.lane.track >= tracks_.size() || !tracks_[segment.lane.track]) return false;
+  if (!is_near(events.starts.front() - epoch) || !is_near(events.starts.back() + events.durations.back() - epoch)) return false;
+  for (Nanoseconds& start : events.starts) start -= epoch;
+  names_.replace(events.names);
+  const proto::DetailKind kind = detail_kinds_[segment.lane.track];
+  if (kind != proto::DETAIL_NONE)
+    details_[static_cast<std::size_t>(kind)].replace(events.details);
+  else
+    for (DetailId& detail : events.details) detail = std::min(detail, kPartialCall);
+  return true;
+}
+
 std::size_t FileTables::memory_bytes() const noexcept {
   std::size_t bytes = names_.memory_bytes() + locations_.memory_bytes() + nodes_.memory_bytes() + threads_.capacity() * sizeof(ThreadId) +
                       tracks_.capacity() * (sizeof(tracks_[0]) + sizeof(detail_kinds_[0]));

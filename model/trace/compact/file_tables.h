@@ -35,6 +35,9 @@ class FileTables {
   // Returns nothing if the file has no such track, or if its times are not near to the epoch. O(events).
   [[nodiscard]] std::optional<PlacedSegment> place(LaneSegmentEvents segment, Nanoseconds epoch) const;
 
+  // The same for columns, whose ids and times are replaced. Returns false instead of nothing.
+  [[nodiscard]] bool place(LaneSegmentInColumns& segment, Nanoseconds epoch) const;
+
   // Indexed by their positions in the file; nothing for tracks of a kind that this version does not know.
   [[nodiscard]] const std::vector<std::optional<TrackKey>>& tracks() const noexcept { return tracks_; }
   [[nodiscard]] NameId name(std::uint32_t id) const noexcept { return names_[id]; }

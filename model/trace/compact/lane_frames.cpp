@@ -50,6 +50,45 @@ bool for_times(const LaneSegmentColumns& columns, Use use) {
   return true;
 }
 
+// Puts the times of all events there. Returns false if one lies too far from the machine's start.
+bool take_times(const LaneSegmentColumns& columns, std::vector<Nanoseconds>& starts, std::vector<Nanoseconds>& durations) {
+  constexpr int kMost = 65'536;
+  constexpr std::uint64_t kShort = std::uint64_t{1} << 40;
+  const int n = columns.gap.size();
+  starts.resize(static_cast<std::size_t>(n));
+  durations.resize(static_cast<std::size_t>(n));
+  std::uint64_t any = 0;
+  for (const std::uint64_t gap : columns.gap) any |= gap;
+  for (const std::uint64_t duration : columns.duration) any |= duration;
+  if (n > kMost || any >= kShort)
+    return for_times(columns, [&](int i, Nanoseconds start, Nanoseconds duration) {
+      starts[static_cast<std::size_t>(i)] = start;
+      durations[static_cast<std::size_t>(i)] = duration;
+    });
+  // No sum overflows, and no event lies farther away than the last.
+  const std::uint64_t* const gaps = columns.gap.begin();
+  Nanoseconds* const start = starts.data();
+  Nanoseconds* const duration = durations.data();
+  if (columns.duration.empty())
+    std::fill(durations.begin(), durations.end(), 0);
+  else
+    std::copy(columns.duration.begin(), columns.duration.end(), durations.begin());
+  Nanoseconds end = columns.first_start - static_cast<Nanoseconds>(gaps[0]);
+  for (int i = 0; i < n; ++i) {
+    start[i] = end + static_cast<Nanoseconds>(gaps[i]);
+    end = start[i] + duration[i];
+  }
+  return is_near(end);
+}
+
+// Puts the sums of differences there.
+void add_up(const Column<std::int64_t>& differences, std::size_t count, std::vector<std::uint32_t>& into) {
+  into.resize(count);
+  if (differences.empty()) return std::fill(into.begin(), into.end(), 0);
+  std::uint32_t value = 0;  // sums wrap around, and only their last 32 bits are ids
+  for (std::size_t i = 0; i < count; ++i) into[i] = value += static_cast<std::uint32_t>(differences.begin()[i]);
+}
+
 std::uint64_t unsigned_of(Nanoseconds value) { return static_cast<std::uint64_t>(value); }
 
 }  // namespace
@@ -78,6 +117,24 @@ std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload, s
   return segment;
 }
 
+std::optional<LaneSegmentInColumns> decode_lane_columns(std::string_view payload, EventColumns memory) {
+  if (!is_within_limits(payload)) return std::nullopt;
+  thread_local LaneSegmentColumns columns;
+  columns.clear();
+  if (!columns.parse(payload) || !may_be_events(columns)) return std::nullopt;
+  LaneSegmentInColumns segment{{columns.track, columns.lane}, std::move(memory)};
+  EventColumns& events = segment.events;
+  if (!take_times(columns, events.starts, events.durations)) return std::nullopt;
+  const std::size_t n = events.starts.size();
+  if (columns.name.empty())
+    events.names.assign(n, 0);
+  else
+    events.names.assign(columns.name.begin(), columns.name.end());
+  add_up(columns.correlation_delta, n, events.correlations);
+  add_up(columns.detail_delta, n, events.details);
+  return segment;
+}
+
 std::optional<LaneSegmentTimes> decode_lane_times(std::string_view payload, LaneSegmentTimes memory) {
   if (!is_within_limits(payload)) return std::nullopt;
   thread_local LaneSegmentColumns columns;
@@ -85,13 +142,7 @@ std::optional<LaneSegmentTimes> decode_lane_times(std::string_view payload, Lane
   if (!columns.parse_times(payload) || !may_be_events(columns)) return std::nullopt;
   LaneSegmentTimes times = std::move(memory);
   times.lane = {columns.track, columns.lane};
-  times.starts.resize(static_cast<std::size_t>(columns.gap.size()));
-  times.durations.resize(times.starts.size());
-  const bool are_near = for_times(columns, [&](int i, Nanoseconds start, Nanoseconds duration) {
-    times.starts[static_cast<std::size_t>(i)] = start;
-    times.durations[static_cast<std::size_t>(i)] = duration;
-  });
-  if (!are_near) return std::nullopt;
+  if (!take_times(columns, times.starts, times.durations)) return std::nullopt;
   return times;
 }
 

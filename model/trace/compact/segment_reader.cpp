@@ -361,13 +361,12 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode_times(const Seg
 Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& segment) const {
   const auto payload = payload_of(segment);
   if (!payload) return payload.error();
-  thread_local std::vector<Event> memory;  // of the previous segment: allocating it again each time costs a fifth of decoding
-  auto decoded = decode_lane_segment(*payload, std::exchange(memory, {}));
-  if (!decoded || decoded->lane != segment.head.lane || decoded->events.size() != segment.count) return state_->damaged();
-  auto events = state_->ingest.events_of(*std::move(decoded));
-  if (!events) return state_->damaged();
-  auto lane_segment = std::make_shared<const LaneSegment>(*events);
-  memory = *std::move(events);
+  thread_local EventColumns memory;  // of the previous segment: allocating it again each time costs a fifth of decoding
+  auto decoded = decode_lane_columns(*payload, std::exchange(memory, {}));
+  if (!decoded || decoded->lane != segment.head.lane || decoded->events.starts.size() != segment.count) return state_->damaged();
+  if (!state_->ingest.place(*decoded)) return state_->damaged();
+  auto lane_segment = std::make_shared<const LaneSegment>(decoded->events);
+  memory = std::move(decoded->events);
   // Answers so far were based on the head, so the events must match it.
   const SegmentHead& head = segment.head;
   const EventIndex last = segment.count - 1;

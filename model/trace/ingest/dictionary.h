@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -73,6 +75,12 @@ class EntryTable {
     if (far_.empty()) return nothing();
     const auto found = far_.find(id);
     return found == far_.end() ? nothing() : found->second;
+  }
+  // Replaces each id by its entry.
+  void replace(std::span<std::uint32_t> ids) const noexcept requires std::is_same_v<Entry, std::uint32_t> {
+    const Entry* const near = near_.data();
+    const std::size_t size = near_.size();
+    for (std::uint32_t& id : ids) id = id < size ? near[id] : (*this)[id];
   }
   // The entry, for writing. Requires: id > 0. Valid until the next call.
   [[nodiscard]] Entry& place(std::uint32_t id) {

@@ -652,6 +652,8 @@ std::optional<std::vector<Event>> FrameIngest::events_of(LaneSegmentEvents segme
   return std::move(placed->events);
 }
 
+bool FrameIngest::place(LaneSegmentInColumns& segment) const { return state_->tables.place(segment, state_->epoch); }
+
 void FrameIngest::set_open(std::span<const OpenRange> ranges) {
   std::vector<OpenEvent> events;
   for (const OpenRange& range : ranges) {

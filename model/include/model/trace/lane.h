@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -32,6 +33,14 @@ namespace lanescope {
 
 class ScratchBlock;
 
+// Columns of consecutive events, equally many in each.
+struct EventColumns {
+  std::vector<Nanoseconds> starts, durations;
+  std::vector<NameId> names;
+  std::vector<std::uint32_t> correlations;
+  std::vector<DetailId> details;
+};
+
 // A run of up to kCapacity consecutive events with its index. Every segment of a lane but the last is full.
 class LaneSegment {
  public:
@@ -42,6 +51,8 @@ class LaneSegment {
   explicit LaneSegment(std::span<const Event> events) : LaneSegment(events, nullptr) {}
   // In a block that holds nothing else. The block has room for most_bytes(events.size()); columns for which it has no room go to the heap.
   LaneSegment(std::span<const Event> events, std::shared_ptr<ScratchBlock> block);
+  // Of columns: faster than of events. Its pyramid, which is only needed for drawing, is made when it is first asked for. Requires: as above.
+  explicit LaneSegment(const EventColumns& events);
   [[nodiscard]] static constexpr std::size_t most_bytes(std::size_t events) noexcept { return 29 * events + 4'096; }
   // A segment that keeps only the times, and may be asked only for them: for SegmentTimes. Requires: as above, and as many durations as starts.
   [[nodiscard]] static std::shared_ptr<const LaneSegment> of_times(std::span<const Nanoseconds> starts, std::span<const Nanoseconds> durations);
@@ -62,8 +73,9 @@ class LaneSegment {
   [[nodiscard]] EventIndex lower_bound(Nanoseconds t) const noexcept;
   // lower_bound() of each time, plus `segment_offset`. Requires: `times` ascend. Searches several at once, so that cache misses overlap.
   void lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex> into, EventIndex segment_offset) const noexcept;
-  // Folds events [first, last) into `into`. O(log n).
+  // Folds events [first, last) into `into`. O(log n), but O(n) if the pyramid has to be made.
   void summarize(EventIndex first, EventIndex last, LaneSummary& into, EventIndex segment_offset) const noexcept {
+    if (summary_waits_) std::call_once(summary_is_made_, [this] { summary_.fill(*this, size()); });
     summary_.summarize(*this, first, last, into, segment_offset);
   }
   // Prefetches into the cache what queries around an event will read. Requires: i < size().
@@ -99,7 +111,9 @@ class LaneSegment {
   PackedColumn details_;
   std::vector<std::pair<EventIndex, Nanoseconds>> long_durations_;  // sorted by index
   FixedArray<Nanoseconds> busy_before_block_;                       // one more than there are blocks
-  SummaryPyramid summary_;
+  mutable SummaryPyramid summary_;
+  mutable std::once_flag summary_is_made_;
+  bool summary_waits_ = false;  // until somebody asks for it
   std::uint32_t smallest_correlation_ = 0;
   std::uint32_t largest_correlation_ = 0;
   bool correlations_ascend_ = true;

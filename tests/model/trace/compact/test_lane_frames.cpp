@@ -46,12 +46,58 @@ TEST_CASE("a segment comes back event by event") {
     REQUIRE(decoded->events.size() == count);
     const auto times = decode_lane_times(encode_lane_segment({3, 7}, events, kEpoch));
     REQUIRE((times && times->lane == FileLane{3, 7} && times->starts.size() == count && times->durations.size() == count));
+    const auto in_columns = decode_lane_columns(encode_lane_segment({3, 7}, events, kEpoch));
+    REQUIRE((in_columns && in_columns->lane == FileLane{3, 7} && in_columns->events.starts.size() == count));
     for (std::size_t i = 0; i < count; ++i) {
       Event expected = events[i];
       expected.start += kEpoch;
       REQUIRE(decoded->events[i] == expected);
       REQUIRE((times->starts[i] == expected.start && times->durations[i] == expected.duration));
+      const EventColumns& columns = in_columns->events;
+      REQUIRE(Event{columns.starts[i], columns.durations[i], columns.names[i], columns.correlations[i], columns.details[i]} == expected);
     }
+  }
+}
+
+TEST_CASE("a segment that is made of columns answers as one that is made of events") {
+  // Durations of at most 32 bits, and of more; ids that ascend, and that do not.
+  const std::size_t count = GENERATE(1u, 15u, 16u, 17u, 129u, 1'025u, 20'001u, 65'536u);
+  const bool is_plain = GENERATE(true, false);
+  INFO(count << (is_plain ? " plain" : ""));
+  std::vector<Event> events = random_events(static_cast<unsigned>(count), count);
+  Nanoseconds end = 0;
+  for (std::size_t i = 0; i < count && is_plain; ++i) {
+    events[i] = {end + 3, static_cast<Nanoseconds>(i * 7 % 900), static_cast<NameId>(i % 5), static_cast<std::uint32_t>(i / 2), 0};
+    end = events[i].end();
+  }
+  EventColumns columns;
+  for (const Event& event : events) {
+    columns.starts.push_back(event.start);
+    columns.durations.push_back(event.duration);
+    columns.names.push_back(event.name);
+    columns.correlations.push_back(event.correlation);
+    columns.details.push_back(event.detail);
+  }
+  const LaneSegment of_events(events), of_columns(columns);
+  REQUIRE(of_columns.size() == count);
+  REQUIRE(of_columns.memory_bytes() == of_events.memory_bytes());
+  REQUIRE(of_columns.busy_total() == of_events.busy_total());
+  REQUIRE(of_columns.smallest_correlation() == of_events.smallest_correlation());
+  REQUIRE(of_columns.largest_correlation() == of_events.largest_correlation());
+  for (EventIndex i = 0; i < count; ++i) {
+    const Event event{of_columns.start(i), of_columns.duration(i), of_columns.name(i), of_columns.correlation(i), of_columns.detail(i)};
+    REQUIRE(event == events[i]);
+    REQUIRE(of_columns.busy_before(i) == of_events.busy_before(i));
+  }
+  std::mt19937 random(3);
+  for (int times = 0; times < 200; ++times) {
+    const auto first = static_cast<EventIndex>(random() % count), last = first + 1 + static_cast<EventIndex>(random() % (count - first));
+    LaneSummary expected, summary;
+    of_events.summarize(first, last, expected, 10);
+    of_columns.summarize(first, last, summary, 10);
+    REQUIRE((summary.count == expected.count && summary.dominant == expected.dominant && summary.weight == expected.weight));
+    REQUIRE((summary.longest == expected.longest && summary.longest_duration == expected.longest_duration));
+    REQUIRE(of_columns.find_correlation(events[first].correlation, 0) == of_events.find_correlation(events[first].correlation, 0));
   }
 }
 
@@ -117,7 +163,10 @@ TEST_CASE("parts are refused where columns are not what they should be") {
 
 TEST_CASE("times alone are refused where they lie too far from the machine's start, or columns of them differ in length") {
   proto::LaneSegment message;
-  const auto is_refused = [&] { return !decode_lane_times(message.SerializeAsString()) && !decode_lane_segment(message.SerializeAsString()); };
+  const auto is_refused = [&] {
+    const std::string payload = message.SerializeAsString();
+    return !decode_lane_times(payload) && !decode_lane_segment(payload) && !decode_lane_columns(payload);
+  };
   CHECK(is_refused());  // without an event
   message.set_first_start(1'000);
   for (const std::uint64_t gap : {0u, 5u, 7u}) message.add_gap(gap);

@@ -68,6 +68,7 @@ class FrameIngest {
   void replace_names_of_file(std::span<NameId> ids) const noexcept;
   [[nodiscard]] DetailId detail_of_file(std::uint32_t track, DetailId id) const noexcept;  // requires: the track is known
   [[nodiscard]] std::optional<std::vector<Event>> events_of(LaneSegmentEvents segment) const;
+  [[nodiscard]] bool place(LaneSegmentInColumns& segment) const;  // the same in its place; false: there is no such track
 
   [[nodiscard]] std::uint64_t malformed() const noexcept;
   // What was skipped, for readers of the trace: malformed_frames(), and how many frames are of unknown types; empty if none was.

@@ -116,17 +116,18 @@ class PackedColumn {
     const auto put = [](std::byte* at, auto value) { std::memcpy(at, &value, sizeof(value)); };
     std::byte* const bases = memory_.data();
     std::byte* const values = bases + values_at_;
-    const std::size_t step = by_block_ ? kBlock : count;
-    for (std::size_t first = 0; first < count; first += step) {
-      const std::size_t end = std::min(count, first + step);
-      std::uint32_t low = base_;
-      if (by_block_) {
-        low = value_of(first);
-        for (std::size_t i = first + 1; i < end; ++i) low = std::min<std::uint32_t>(low, value_of(i));
-        put(bases + first / kBlock * sizeof(low), low);
-      }
-      if constexpr (!std::is_void_v<Distance>)
-        for (std::size_t i = first; i < end; ++i) put(values + i * sizeof(Distance), static_cast<Distance>(value_of(i) - low));
+    for (std::size_t first = 0; first < count; first += kBlock) {
+      const auto put_block = [&](std::size_t end) {
+        std::uint32_t low = base_;
+        if (by_block_) {
+          low = value_of(first);
+          for (std::size_t i = first; i < end; ++i) low = std::min<std::uint32_t>(low, value_of(i));
+          put(bases + first / kBlock * sizeof(low), low);
+        }
+        if constexpr (!std::is_void_v<Distance>)
+          for (std::size_t i = first; i < end; ++i) put(values + i * sizeof(Distance), static_cast<Distance>(value_of(i) - low));
+      };
+      first + kBlock <= count ? put_block(first + kBlock) : put_block(count);  // as above
     }
   }
 

@@ -47,11 +47,23 @@ class SummaryPyramid {
   static constexpr EventIndex kPart = kBlock * kFanOut * kFanOut;
 
   SummaryPyramid() = default;
-  // Summarizes events [0, size). O(size). It lies in `memory`, if that is given and has room.
+  // Room for the summary of events [0, size), which fill() makes. It lies in `memory`, if that is given and has room. Requires: size > 0.
+  explicit SummaryPyramid(EventIndex size, ColumnMemory* memory = nullptr) {
+    levels_.emplace_back((size + kBlock - 1) / kBlock, memory);
+    while (levels_.back().size() > 1) levels_.emplace_back((levels_.back().size() + kFanOut - 1) / kFanOut, memory);
+  }
+  // Summarizes events [0, size). O(size).
   template <typename Events>
-  SummaryPyramid(const Events& events, EventIndex size, ColumnMemory* memory = nullptr) {
-    FixedArray<Node> level((size + kBlock - 1) / kBlock, memory);
-    FixedArray<Node> parts(size > kBlock * kFanOut ? (size + kPart - 1) / kPart : 0, memory);
+  SummaryPyramid(const Events& events, EventIndex size, ColumnMemory* memory = nullptr) : SummaryPyramid(size, memory) {
+    fill(events, size);
+  }
+
+  // Must be called once before summarize(), unless the constructor did it. Requires: there is room for this size. O(size).
+  template <typename Events>
+  void fill(const Events& events, EventIndex size) noexcept {
+    constexpr std::size_t kParts = 2;  // the level of parts
+    FixedArray<Node>& level = levels_.front();
+    FixedArray<Node>* const parts = levels_.size() > kParts ? &levels_[kParts] : nullptr;
     LaneSummary part;
     for (EventIndex block = 0; block < level.size(); ++block) {
       LaneSummary sum;
@@ -61,22 +73,19 @@ class SummaryPyramid {
         add_event(events, i, part, 0);
       }
       level[block] = node_of(sum);
-      if (parts.size() == 0 || (end % kPart != 0 && end != size)) continue;
-      parts[(end - 1) / kPart] = node_of(part);
+      if (parts == nullptr || (end % kPart != 0 && end != size)) continue;
+      (*parts)[(end - 1) / kPart] = node_of(part);
       part = {};
     }
-    while (level.size() > 1) {
-      constexpr std::size_t kBelowParts = 1;  // levels between blocks and parts
-      FixedArray<Node> above = levels_.size() == kBelowParts ? std::move(parts) : FixedArray<Node>((level.size() + kFanOut - 1) / kFanOut, memory);
-      for (std::size_t i = 0; levels_.size() != kBelowParts && i < above.size(); ++i) {
+    for (std::size_t height = 1; height < levels_.size(); ++height) {
+      if (height == kParts) continue;
+      const FixedArray<Node>& below = levels_[height - 1];
+      for (std::size_t i = 0; i < levels_[height].size(); ++i) {
         LaneSummary sum;
-        for (std::size_t k = i * kFanOut; k < std::min(level.size(), (i + 1) * kFanOut); ++k) add_node(level[k], sum, 0);
-        above[i] = node_of(sum);
+        for (std::size_t k = i * kFanOut; k < std::min(below.size(), (i + 1) * kFanOut); ++k) add_node(below[k], sum, 0);
+        levels_[height][i] = node_of(sum);
       }
-      levels_.push_back(std::move(level));
-      level = std::move(above);
     }
-    levels_.push_back(std::move(level));
   }
 
   // Folds events [first, last) into `into`, with their indexes raised by `offset`. O(log size).
