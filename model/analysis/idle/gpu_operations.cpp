@@ -4,7 +4,7 @@
 #include <array>
 
 #include "covered_time.h"
-#include "model/trace/workers/parallel.h"
+#include "model/trace/workers/crew.h"
 
 namespace lanescope::analysis {
 
@@ -185,6 +185,7 @@ void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVis
   if (visitors.empty()) return;
   const GpuTracks tracks(trace);
   std::array<std::vector<GpuOperation>, 2> buffers;  // allocated once for all GPUs: a file can name many GPUs that did nothing
+  std::optional<Crew> crew;                          // once there is enough to share
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     for (OperationVisitor* const visitor : visitors) visitor->begin(gpu);
     GpuOperations operations(trace, tracks.of(gpu), time, stop);
@@ -203,7 +204,8 @@ void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVis
         break;
       }
       std::span<GpuOperation> ahead;
-      parallel_for(visitors.size() + 1, [&](std::size_t part) {
+      if (!crew) crew.emplace(visitors.size() + 1);
+      crew->run(visitors.size() + 1, [&](std::size_t part) {
         if (part > 0)
           visitors[part - 1]->visit(now);
         else if (!is_last)
