@@ -31,13 +31,18 @@ class Collector {
     by_key_.emplace(key, &measured);
     return measured;
   }
-  // A new item, for a family of ranges.
-  Measured& new_range(std::string_view family) { return items_.emplace_back(ItemKey{DiffKind::kRange, family}, Measured{}).second; }
+  // A new item, for a family of ranges of the NVTX domains with this name.
+  Measured& new_range(std::string_view family, std::string_view domain) {
+    auto& item = items_.emplace_back(ItemKey{DiffKind::kRange, family}, Measured{});
+    ranges_.push_back({&item.first, domain});
+    return item.second;
+  }
   static void add(Measured& measured, std::size_t sample, Nanoseconds time) {
     measured.total += time;
     measured.samples.add(sample, static_cast<double>(time));
   }
   Measurements take() {
+    tell_domains_apart();
     Measurements all;
     all.items.reserve(items_.size());
     by_key_.clear();
@@ -48,11 +53,25 @@ class Collector {
   }
 
  private:
+  struct Range {
+    ItemKey* key;
+    std::string_view domain;
+  };
+  // Ranges of one family in several domains are different things. Those of the default domain keep their name: "step *" and "step *@loader".
+  void tell_domains_apart() {
+    std::unordered_map<std::string_view, std::size_t> domains;  // by family
+    for (const Range& range : ranges_) ++domains[range.key->second];
+    for (const Range& range : ranges_)
+      if (!range.domain.empty() && domains.at(range.key->second) > 1)
+        range.key->second = names_.emplace_back(std::string(range.key->second) + "@" + std::string(range.domain));
+  }
+
   struct Hash {
     std::size_t operator()(const ItemKey& key) const noexcept { return std::hash<std::string_view>()(key.second) + static_cast<std::size_t>(key.first); }
   };
   std::deque<std::pair<ItemKey, Measured>> items_;  // whose addresses stay
   std::deque<std::string> names_;
+  std::vector<Range> ranges_;
   std::unordered_map<ItemKey, Measured*, Hash> by_key_;
 };
 
@@ -141,7 +160,7 @@ class Measurement {
         return &calls_.item(name, trace_.name_count(), [&]() -> Measured& { return collector_.item(DiffKind::kApi, api_display_name(trace_.name(name))); });
       case TrackKind::kNvtxRanges: {
         const FamilyId family = families_.of_name(name);
-        return &range_families_.item(family, families_.size(), [&]() -> Measured& { return collector_.new_range(families_.text(family)); });
+        return &range_families_[domain_].item(family, families_.size(), [&]() -> Measured& { return collector_.new_range(families_.text(family), domain_); });
       }
       default:
         return nullptr;
@@ -150,6 +169,7 @@ class Measurement {
 
   void measure_track(const Track& track) {
     const bool on_gpu = is_gpu_work(track.key.kind);
+    domain_ = track.key.kind == TrackKind::kNvtxRanges ? trace_.domain_name(track.key.process, track.key.domain) : std::string_view();
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace_.lane(id);
       for (EventIndex i = 0; i < lane.size() && !stop_.stop_requested(); ++i) {
@@ -254,7 +274,9 @@ class Measurement {
   const Samples& samples_;
   const std::stop_token& stop_;
   Collector collector_;
-  ItemsById kernels_, graphs_, memory_, calls_, range_families_;
+  ItemsById kernels_, graphs_, memory_, calls_;
+  std::unordered_map<std::string_view, ItemsById> range_families_;  // by the name of their domain
+  std::string_view domain_;                                         // of the ranges of the current track
   static constexpr std::string_view kNoRange = "outside of NVTX ranges";
   LaunchIndex launches_;
   Families& families_;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "../own_rules.h"
@@ -40,7 +42,7 @@ class Breakdown {
         communication_(trace_, is_communication_name),
         stretch_of_lane_(trace_.lanes().size(), nullptr) {}
 
-  std::map<FamilyId, FamilySum> sum() {
+  std::map<RangesOfDomain, FamilySum> sum() {
     for (ProcessId process = 0; process < trace_.processes().size(); ++process) {
       const std::vector<LaneId> lanes = range_lanes_of(process);
       if (lanes.empty()) continue;
@@ -163,8 +165,11 @@ class Breakdown {
     find_idle();
     for (const Stretch& stretch : held_stretches_) {
       const Lane& lane = trace_.lane(stretch.lane);
+      const TrackKey& track = trace_.track_of(stretch.lane).key;
+      const std::string_view domain = trace_.domain_name(track.process, track.domain);
       for (EventIndex i = stretch.first; i < stretch.end; ++i)
-        add(lane.duration(i), stretch.projections.empty() ? Projection() : stretch.projections[i - stretch.first], sums_[families_.of_name(lane.name(i))]);
+        add(lane.duration(i), stretch.projections.empty() ? Projection() : stretch.projections[i - stretch.first],
+            sums_[{families_.of_name(lane.name(i)), domain}]);
     }
     held_stretches_.clear();
     held_ = 0;
@@ -237,29 +242,35 @@ class Breakdown {
   std::vector<Stretch> held_stretches_;
   std::size_t held_ = 0;                   // number of ranges in these
   std::vector<Stretch*> stretch_of_lane_;  // the current stretch; null if there is none
-  std::map<FamilyId, FamilySum> sums_;
+  std::map<RangesOfDomain, FamilySum> sums_;
   std::map<ProcessId, std::vector<GpuId>> gpus_;
 };
 
 }  // namespace
 
-std::map<FamilyId, FamilySum> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once) {
+std::map<RangesOfDomain, FamilySum> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once) {
   return Breakdown(context, families, std::max<std::size_t>(1, ranges_at_once)).sum();
 }
 
 Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArguments&) {
   if (context.tables == RuleTables::kLeftOut) return RuleAnswer{};  // it finds nothing
   Families families(context.trace);
-  const std::map<FamilyId, FamilySum> sums = sum_steps(context, families);
-  std::vector<std::pair<FamilyId, FamilySum>> sorted(sums.begin(), sums.end());
+  const std::map<RangesOfDomain, FamilySum> sums = sum_steps(context, families);
+  std::vector<std::pair<RangesOfDomain, FamilySum>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.cpu > b.second.cpu; });
   stats::Table table({stats::integers("CPU Time", stats::Unit::kNanoseconds), stats::integers("Ranges"),
                       stats::integers("GPU Projected", stats::Unit::kNanoseconds), stats::integers("GPU Idle Inside", stats::Unit::kNanoseconds),
                       stats::reals("GPU Idle Inside", stats::Unit::kPercent), stats::integers("Communication", stats::Unit::kNanoseconds),
                       stats::integers("Operations"), stats::texts("NVTX Range")});
-  for (const auto& [family, sum] : sorted)
+  std::map<FamilyId, std::size_t> domains;
+  for (const auto& [ranges, sum] : sums) ++domains[ranges.first];
+  const auto name_of_ranges = [&](const RangesOfDomain& ranges) {
+    const std::string& family = families.text(ranges.first);
+    return domains.at(ranges.first) == 1 || ranges.second.empty() ? family : family + "@" + std::string(ranges.second);
+  };
+  for (const auto& [ranges, sum] : sorted)
     table.add_row(sum.cpu, static_cast<std::int64_t>(sum.ranges), sum.projected, sum.idle, percent_of(sum.idle, sum.projected), sum.communication,
-                  static_cast<std::int64_t>(sum.operations), table.add_text(families.text(family)));
+                  static_cast<std::int64_t>(sum.operations), table.add_text(name_of_ranges(ranges)));
   RuleAnswer answer;
   if (table.empty())
     answer.message = context.time == kWholeTrace ? Message("The trace has no NVTX ranges.") : Message("No NVTX range begins in the chosen part.");

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "model/analysis/families.h"
 #include "model/analysis/rule.h"
@@ -22,7 +24,10 @@ struct FamilySum {
 // About this many ranges are processed at once. They take 40 bytes each, and as many again for a moment: memory does not grow with the trace.
 inline constexpr std::size_t kRangesAtOnce = 1u << 20;
 
+// The ranges of one family in the NVTX domains with one name: those of another domain are something else. The name is the trace's.
+using RangesOfDomain = std::pair<FamilyId, std::string_view>;
+
 // O(ranges · log(operations) + operations · turns), where a turn skips the segments of operations that none of its ranges can have enqueued.
-[[nodiscard]] std::map<FamilyId, FamilySum> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once = kRangesAtOnce);
+[[nodiscard]] std::map<RangesOfDomain, FamilySum> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once = kRangesAtOnce);
 
 }  // namespace lanescope::analysis

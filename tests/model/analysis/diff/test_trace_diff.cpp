@@ -75,6 +75,24 @@ TEST_CASE("the ranges that iterations are have no verdict beside that on their d
   CHECK(std::none_of(diff.items.begin(), diff.items.end(), [](const DiffItem& one) { return one.name == "step_*"; }));
 }
 
+TEST_CASE("ranges of one name in another domain are not added to those of the default domain") {
+  const auto program_of = [](Nanoseconds step) {
+    Scenario program;
+    program.builder()->set_domain(program.process(), 5, "loader");
+    for (int i = 0; i < 20; ++i) {
+      const Nanoseconds t = i * 10 * kMillisecond;
+      program.range("step " + std::to_string(i), t, t + step);
+      program.range("part 3", t, t + 2 * kMillisecond, 1);
+      program.range("part 3", t, t + 5 * kMillisecond, 0, 5);
+    }
+    return program.trace();
+  };
+  const Result<TraceDiff> diff = compare_traces(*program_of(8 * kMillisecond), *program_of(9 * kMillisecond), {});
+  REQUIRE(diff);
+  CHECK(item(*diff, DiffKind::kRange, "part *").first.per_iteration == 2.0 * kMillisecond);
+  CHECK(item(*diff, DiffKind::kRange, "part *@loader").first.per_iteration == 5.0 * kMillisecond);
+}
+
 TEST_CASE("a few slower iterations at the beginning of both sides warm up, and are no second speed of the program") {
   const unsigned seed = GENERATE(range(1u, 6u));
   const bool ranges = GENERATE(true, false);

@@ -39,6 +39,24 @@ TEST_CASE("a step's time is broken down by its ranges") {
   CHECK(integer(table, 2, "Operations") == 2);
 }
 
+TEST_CASE("ranges of one name in two domains are two rows, and the one of the default domain keeps its name") {
+  Scenario program;
+  program.builder()->set_domain(program.process(), 5, "loader");
+  program.range("step 1", 0, 1'000);
+  program.range("step 2", 1'000, 2'000);
+  program.range("step 3", 0, 100, 0, 5);
+  program.range("read", 100, 150, 0, 5);
+  const RuleAnswer steps = answer(*program.trace(), "step_breakdown");
+  const stats::Table& table = table_named(steps, "step_breakdown");
+  REQUIRE(table.row_count() == 3);
+  CHECK(text(table, 0, "NVTX Range") == "step *");
+  CHECK(integer(table, 0, "Ranges") == 2);
+  CHECK(integer(table, 0, "CPU Time") == 2'000);
+  CHECK(text(table, 1, "NVTX Range") == "step *@loader");
+  CHECK(integer(table, 1, "CPU Time") == 100);
+  CHECK(text(table, 2, "NVTX Range") == "read");
+}
+
 TEST_CASE("of a chosen time, a step's time has the ranges and the GPU work that begin in it") {
   Scenario program;
   program.range("before", 0, 90);
@@ -91,7 +109,7 @@ TEST_CASE("a step's time is the same whether all ranges are worked on at once or
   const auto sums_of = [&](std::size_t ranges_at_once) {
     Families families(*trace);
     std::map<std::string, FamilySum> by_text;
-    for (const auto& [family, sum] : sum_steps(RuleContext{.trace = *trace}, families, ranges_at_once)) by_text[families.text(family)] = sum;
+    for (const auto& [family, sum] : sum_steps(RuleContext{.trace = *trace}, families, ranges_at_once)) by_text[families.text(family.first)] = sum;
     return by_text;
   };
   for (const std::size_t ranges_at_once : {std::size_t{1}, std::size_t{100'000}, kRangesAtOnce}) {
