@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <stop_token>
+#include <tuple>
 
 #include "../own_rules.h"
 #include "../wording.h"
@@ -14,6 +16,7 @@
 #include "loop/loop_work.h"
 #include "model/analysis/idle/idle.h"
 #include "model/analysis/loop/loop.h"
+#include "model/analysis/threads/critical_path.h"
 #include "model/events/event_values.h"
 #include "model/text/to_translate.h"
 #include "model/trace/median.h"
@@ -146,6 +149,51 @@ std::string_view advice_about(std::size_t component, Waiting waiting) {
          "dry are usual reasons.";
 }
 
+// What held up an iteration, as its critical path says: by kind, cause, and the family of the range, call or operation.
+struct HeldUp {
+  Nanoseconds time = 0;
+  PathPart longest;
+};
+using HeldUpTimes = std::map<std::tuple<PathKind, IdleCause, FamilyId>, HeldUp>;
+
+HeldUpTimes held_up_times(const Trace& trace, Families& families, EventRef iteration, const std::stop_token& stop) {
+  HeldUpTimes times;
+  for (const PathPart& part : critical_path(trace, iteration, stop).parts) {
+    HeldUp& sum = times[{part.kind, part.kind == PathKind::kThread ? part.cause : IdleCause::kUnknown, families.of(part.event)}];
+    sum.time += part.range.length();
+    if (part.range.length() > sum.longest.range.length()) sum.longest = part;
+  }
+  return times;
+}
+
+// The largest excess of a slow iteration over a usual one; no time if none is larger.
+HeldUp most_held_up(const HeldUpTimes& slow, const HeldUpTimes& usual) {
+  HeldUp most;
+  for (const auto& [what, sum] : slow) {
+    const auto same = usual.find(what);
+    const Nanoseconds excess = sum.time - (same == usual.end() ? 0 : same->second.time);
+    if (excess > most.time) most = {excess, sum.longest};
+  }
+  return most;
+}
+
+// "Blocked in the operating system (odd)"; without the range if it is the iteration's own.
+Message held_up_words(Families& families, FamilyId loop, const PathPart& part) {
+  const FamilyId family = families.of(part.event);
+  if (family == 0 || family == loop) return path_words(part);
+  return Message("{what} ({place})", {{"what", path_words(part)}, {"place", std::string(api_display_name(families.text(family)))}});
+}
+
+std::string_view advice_about_thread(const PathPart& part) {
+  if (part.kind == PathKind::kThread && part.cause == IdleCause::kOsProcessor)
+    return "Leave the program more processors: fewer threads and workers of its own, fewer other programs, or a larger limit of its container.";
+  if (part.kind == PathKind::kThread && part.cause == IdleCause::kCpuCode)
+    return "Look at what the thread ran then (lanescope stats -r cpu_samples --filter-nvtx): inputs of unequal size, evaluation, checkpoints and garbage "
+           "collection are usual reasons.";
+  return "Look at what the thread waited for then: lanescope analyze --critical-path --filter-nvtx lists the parts of an iteration. Files, locks, other "
+         "processes and loaders that run dry are usual reasons.";
+}
+
 struct Excess {
   std::size_t component = kWork;
   Nanoseconds time = 0;
@@ -247,11 +295,43 @@ Message title_of(const Trace& trace, const Families& families, const IterationSe
 struct Search {
   const Trace& trace;
   const RuleArguments& arguments;
-  const Families& families;
+  Families& families;
   const LoopWork& work;
   const Ranks& ranks;
   Named named;
+  std::stop_token stop;
   stats::Table table = empty_table();
+};
+
+// Compares slow iterations with a usual one, the first whose time is nearest to the median, where GPUs say nothing about them.
+class BesideUsual {
+ public:
+  BesideUsual(Search& search, const OfProcess& of, std::size_t first, Nanoseconds typical) : search_(search), of_(of) {
+    usual_ = first;
+    for (std::size_t i = first; i < of.iterations.all.size(); ++i)
+      if (distance(i, typical) < distance(usual_, typical)) usual_ = i;
+  }
+  // Of very many iterations, the rest is not looked at: no time.
+  [[nodiscard]] HeldUp most_in(std::size_t iteration) {
+    constexpr std::size_t kMostLooks = 200;
+    if (looks_++ >= kMostLooks) return {};
+    if (!times_) times_ = times_of(usual_);
+    return most_held_up(times_of(iteration), *times_);
+  }
+  [[nodiscard]] Message words(const PathPart& part) const { return held_up_words(search_.families, of_.series->family, part); }
+
+ private:
+  [[nodiscard]] Nanoseconds distance(std::size_t i, Nanoseconds typical) const {
+    const Nanoseconds length = of_.iterations.length(i);
+    return length < typical ? typical - length : length - typical;
+  }
+  [[nodiscard]] HeldUpTimes times_of(std::size_t i) const { return held_up_times(search_.trace, search_.families, of_.iterations.all[i].range, search_.stop); }
+
+  Search& search_;
+  const OfProcess& of_;
+  std::size_t usual_;
+  std::size_t looks_ = 0;
+  std::optional<HeldUpTimes> times_;  // of the usual one
 };
 
 // Adds the slow iterations of a process to the table. Returns the finding about them, if there is one.
@@ -283,6 +363,8 @@ std::optional<Slow> find_slow(Search& search, const OfProcess& of) {
   }
   Slow found{&of, {}, {}, {}, 0};
   Finding& finding = found.finding;
+  BesideUsual beside(search, of, first, typical_time);
+  HeldUp in_slowest;
   Nanoseconds all = 0, slowest = 0;
   for (std::size_t i = first; i < iterations.all.size(); ++i) {
     const Iteration& iteration = iterations.all[i];
@@ -296,15 +378,18 @@ std::optional<Slow> find_slow(Search& search, const OfProcess& of) {
     found.waiting += waited;
     if (2 * waited < time - typical_time) found.own.push_back(i);
     const Excess differs = add_excess(iterations, i, gpus);
+    const HeldUp held = differs.time == 0 ? beside.most_in(i) : HeldUp();
     if (time > slowest) {
       slowest = time;
+      in_slowest = held;
       finding.place.range = iteration.time;
       finding.place.event = iteration.range;
     }
-    search.table.add_row(
-        time, percent_of(time, typical_time), iteration.time.begin, differs.time,
-        search.table.add_text(differs.time == 0 ? std::string(to_translate("nothing on the GPU")) : component_name(differs.component, waiting).english()),
-        search.table.add_text(name_of(trace, series.process)), search.table.add_text(std::string(range_name(trace, iteration.range))));
+    search.table.add_row(time, percent_of(time, typical_time), iteration.time.begin, std::max(differs.time, held.time),
+                         search.table.add_text(differs.time > 0 ? component_name(differs.component, waiting).english()
+                                               : held.time > 0  ? beside.words(held.longest).english()
+                                                                : std::string(to_translate("nothing that was recorded"))),
+                         search.table.add_text(name_of(trace, series.process)), search.table.add_text(std::string(range_name(trace, iteration.range))));
   }
   Nanoseconds reading = 0;
   for (const GpuId gpu : gpus_of(trace, series.process)) reading = std::max(reading, search.work.reading(gpu));
@@ -319,7 +404,13 @@ std::optional<Slow> find_slow(Search& search, const OfProcess& of) {
                             {"percent", percent_text(static_cast<Nanoseconds>(slower), 100)},
                             {"median", duration_text(typical_time)},
                             {"time", duration_text(finding.cost)}});
-  finding.seen = most.time == 0 ? Message("On the GPU nothing differs.")
+  const Message on_gpu = gpus.empty() ? Message() : Message("On the GPU nothing differs.");
+  const Message on_cpu =
+      in_slowest.time == 0
+          ? Message()
+          : Message("The slowest took {slowest}. What differs most in it from a usual one is {what}: {time} more.",
+                    {{"slowest", duration_text(slowest)}, {"what", beside.words(in_slowest.longest)}, {"time", duration_text(in_slowest.time)}});
+  finding.seen = most.time == 0 ? followed_by(on_gpu, on_cpu)
                                 : Message(most.time <= finding.cost
                                               ? "What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}."
                                               : "What differs most is {what}: {time} more in them, where other things took less. The slowest took {slowest}.",
@@ -331,7 +422,7 @@ std::optional<Slow> find_slow(Search& search, const OfProcess& of) {
     finding.seen = followed_by(finding.seen, Message("It waited most for {rank}.", {{"rank", name_of(trace, search.ranks.processes[*origin])}}));
   finding.place.process = series.process;
   finding.place.thread = series.thread;
-  finding.advice = Message(advice_about(most.component, waiting));
+  finding.advice = Message(most.time == 0 ? advice_about_thread(in_slowest.longest) : advice_about(most.component, waiting));
   return found;
 }
 
@@ -439,7 +530,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   add_what_gpus_did(context, ranks.waits, gpus, work.with_readings(), found);
   const auto is_first = [&](const OfProcess& one) { return one.series->process == found.front().series->process; };
   const Named named = std::all_of(found.begin(), found.end(), is_first) ? Named::kRange : Named::kRangeAndProcess;
-  Search search{trace, arguments, families, work, ranks, named};
+  Search search{trace, arguments, families, work, ranks, named, context.stop};
   std::vector<Slow> slow;
   for (const OfProcess& one : found)
     if (std::optional<Slow> of_process = find_slow(search, one)) slow.push_back(*std::move(of_process));

@@ -5,6 +5,7 @@
 
 #include "answers.h"
 #include "model/analysis/rule.h"
+#include "model/import/open_trace.h"
 #include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 #include "scenario.h"
@@ -617,4 +618,35 @@ TEST_CASE("what PyTorch marks by itself is no loop of its own") {
     program.kernel("k", t + 9 * kMillisecond, t + 9 * kMillisecond + 5'000, t + 9 * kMillisecond + 6'000, t + 10 * kMillisecond);
   }
   CHECK_THAT(first_bubble(program).title, contains_text("of the time in which its work repeats"));
+}
+
+TEST_CASE("a slow iteration of a program without a GPU is laid to what its thread did, and nothing is said of GPUs") {
+  const auto slow = [](ThreadState state) {
+    Scenario program;
+    Nanoseconds t = 0;
+    for (int step = 0; step < 20; ++step) {
+      const bool is_slow = step == 7;
+      const Nanoseconds end = t + (is_slow ? 11 : 1) * kMillisecond;
+      program.range("step " + std::to_string(step), t, end);
+      if (is_slow) {
+        program.range("odd", t + kMillisecond, end, 1);
+        program.state(ThreadState::kRunning, t, t + kMillisecond);
+        program.state(state, t + kMillisecond, end);
+      } else {
+        program.state(ThreadState::kRunning, t, end);
+      }
+      t = end;
+    }
+    const RuleAnswer tail = answer(*program.trace(), "tail");
+    REQUIRE(tail.findings.size() == 1);
+    for (const Message* text : {&tail.findings.front().seen, &tail.findings.front().advice, &tail.findings.front().title})
+      CHECK_THAT(text->english(), !contains_text("GPU") && !contains_text("kernel"));
+    return tail;
+  };
+  const RuleAnswer blocked = slow(ThreadState::kBlocked);
+  CHECK_THAT(blocked.findings.front().seen.english(),
+             contains_text("The slowest took 11.0 ms. What differs most in it from a usual one is Blocked in the operating system (odd): 10.0 ms more."));
+  CHECK(lanescope::test::integer(blocked.tables.front().table, 0, "Excess") == 10 * kMillisecond);
+  CHECK_THAT(slow(ThreadState::kRunnable).findings.front().advice.english(), contains_text("Leave the program more processors"));
+  CHECK_THAT(slow(ThreadState::kRunning).findings.front().advice.english(), contains_text("Look at what the thread ran then"));
 }
