@@ -161,6 +161,26 @@ TEST_CASE("of many processes those are open and stand first that use the GPU, el
   CHECK(open_of(20).size() == 20);
 }
 
+// As a shell starts them one after the other.
+TEST_CASE("a few processes stand in the order in which they started, whichever of them are open") {
+  TraceBuilder builder;
+  for (std::uint32_t i = 1; i <= 9; ++i) {
+    const ProcessId process = builder.process_of_instance(i);
+    builder.process(process).pid = 100 + i;
+    builder.process(process).start = i;
+    const ThreadStateSpan states[] = {{i, i % 4 == 0 ? 1'000 * i : 10, {ThreadState::kRunning, 0}}};
+    add_thread_states(builder, process, 100 + i, states);
+  }
+  const RowTree tree(*builder.snapshot());
+  std::vector<std::string> order, open;
+  for (const RowIndex row : tree.row(*tree.find("processes")).children) {
+    order.push_back(tree.row(row).key);
+    if (tree.row(row).expanded_initially) open.push_back(tree.row(row).key);
+  }
+  CHECK(order == std::vector<std::string>{"process:1", "process:2", "process:3", "process:4", "process:5", "process:6", "process:7", "process:8", "process:9"});
+  CHECK(open == std::vector<std::string>{"process:4", "process:8"});
+}
+
 TEST_CASE("of a wrapper's many short processes none stands in front of the program that it starts") {
   TraceBuilder builder;
   for (std::uint32_t i = 1; i <= 44; ++i) {

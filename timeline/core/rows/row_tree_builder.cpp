@@ -434,11 +434,12 @@ void RowTreeBuilder::add_processes() {
   }
   if (shown.empty()) return;
   std::stable_sort(shown.begin(), shown.end(), [this](ProcessId a, ProcessId b) { return trace_.processes()[a].start < trace_.processes()[b].start; });
-  const std::size_t open = put_first_what_matters(shown);
+  const std::set<ProcessId> open = put_first_what_matters(shown);
   const RowIndex root =
       add_row(part_.key + "processes", Message("Processes ({number})", {{"number", std::to_string(shown.size())}}), RowKind::kProcesses, part_.heading);
   for (const ProcessId process : shown) add_process(root, process);
-  for (std::size_t i = open; i < shown.size(); ++i) tree_.rows_[tree_.rows_[root].children[i]].expanded_initially = false;
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    if (!open.contains(shown[i])) tree_.rows_[tree_.rows_[root].children[i]].expanded_initially = false;
 }
 
 void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {

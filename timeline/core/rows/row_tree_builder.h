@@ -62,8 +62,8 @@ class RowTreeBuilder {
   void add_processors();
   void add_machine();
   void open_first_threads(RowIndex process);
-  // Returns the number of processes that are expanded initially: the first ones.
-  [[nodiscard]] std::size_t put_first_what_matters(std::vector<ProcessId>& shown);
+  // Returns the processes that are expanded initially.
+  [[nodiscard]] std::set<ProcessId> put_first_what_matters(std::vector<ProcessId>& shown);
   void add_thread(RowIndex parent, const std::string& process_key, ThreadId thread, const Tracks& tracks);
   // True if nothing is known of a thread except that it hardly ever ran.
   [[nodiscard]] bool is_quiet(const Tracks& tracks);

@@ -86,12 +86,12 @@ bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
   return time.known > 0 && share_of(time.running, time.known) < kMostRunning;
 }
 
-// If there are many processes, those that call CUDA or set ranges come first and are expanded. If there are none, those that ran longest do, because a script
-// starts dozens of others before the actual program.
-std::size_t RowTreeBuilder::put_first_what_matters(std::vector<ProcessId>& shown) {
-  constexpr std::size_t kOpenProcesses = 4;
+// If there are many processes, those that call CUDA or set ranges are expanded. If there are none, those that ran longest are. If they are so many that those
+// which are expanded might be out of sight, these come first, because a script starts dozens of others before the actual program.
+std::set<ProcessId> RowTreeBuilder::put_first_what_matters(std::vector<ProcessId>& shown) {
+  constexpr std::size_t kOpenProcesses = 4, kProcessesInSight = 12;
   constexpr Nanoseconds kOfLongest = 10;  // the divisor: processes that ran for less than this part of the longest one are not expanded
-  if (shown.size() <= kOpenProcesses) return shown.size();
+  if (shown.size() <= kOpenProcesses) return {shown.begin(), shown.end()};
   struct Work {
     bool uses_gpu_or_ranges = false;
     Nanoseconds running = 0;
@@ -119,8 +119,8 @@ std::size_t RowTreeBuilder::put_first_what_matters(std::vector<ProcessId>& shown
     std::erase_if(longest, [&](ProcessId process) { return by_process[process].running < least; });
     matter.insert(longest.begin(), longest.end());
   }
-  std::stable_partition(shown.begin(), shown.end(), [&](ProcessId process) { return matter.contains(process); });
-  return matter.size();
+  if (shown.size() > kProcessesInSight) std::stable_partition(shown.begin(), shown.end(), [&](ProcessId process) { return matter.contains(process); });
+  return matter;
 }
 
 void RowTreeBuilder::add_processors() {
