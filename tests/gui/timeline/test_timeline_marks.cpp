@@ -155,6 +155,24 @@ TEST_CASE("the part of a collective in which it waits for another rank is hatche
   CHECK(colors_around(waits).size() == 1);
 }
 
+TEST_CASE("long notes stand behind their markers, and leave the axis in front of them") {
+  Window window;
+  QWidget* ruler = nullptr;
+  for (QWidget* child : window.view->findChildren<QWidget*>())
+    if (child->accessibleName() == "Time axis") ruler = child;
+  REQUIRE(ruler != nullptr);
+  window.view->setVisibleRange({0, 1'000'000});
+  const QImage before = ruler->grab().toImage();
+  std::vector<TimelineView::Marker> markers;
+  for (const Nanoseconds time : {600'000, 620'000, 640'000, 660'000}) markers.push_back({time, "note number 700 with a long text that goes on and on and on"});
+  window.view->setMarkers(markers);
+  const QImage after = ruler->grab().toImage();
+  CHECK(before != after);
+  const int first = static_cast<int>(window.viewport().x_at(600'000));
+  const QRect in_front(0, 0, first - 120, ruler->height());  // less the room of a label that begins in front of it
+  CHECK(before.copy(in_front) == after.copy(in_front));
+}
+
 TEST_CASE("thousands of long notes take hardly longer to paint than short ones") {
   Window window;
   constexpr Nanoseconds kNotes = 5'000, kApart = 200;

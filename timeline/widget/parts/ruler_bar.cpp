@@ -70,10 +70,12 @@ void RulerBar::paintEvent(QPaintEvent*) {
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
 }
 
-// As much of each text as fits in front of the next marker. There may be thousands of markers with long texts: if the next one is near, a text is not even
+// As much of each text as fits in front of the next marker or the edge; at the edge, a text stands in front of its marker instead, if it is short and there is
+// room behind the marker before. There may be thousands of markers with long texts: if the next one is near, a text is not even
 // measured.
 std::vector<RulerBar::Flag> RulerBar::markerFlags() const {
   constexpr double kLeastText = 20;                        // logical pixels
+  constexpr double kEnough = 80, kLongestInFront = 200;    // logical pixels at the edge: of a text behind its marker, and in front of it
   constexpr qsizetype kShortText = 4, kLongestText = 256;  // characters: shorter texts may fit into kLeastText, longer ones are wider than most windows
   std::vector<Flag> flags;
   const std::vector<TimelineView::Marker>& markers = state_.markers();
@@ -87,9 +89,15 @@ std::vector<RulerBar::Flag> RulerBar::markerFlags() const {
       continue;
     }
     Flag flag = flagAt(x, text.size() > kLongestText ? text.left(kLongestText) + QChar(0x2026) : text);
-    if (flag.box.left() > x && flag.box.right() > next) {
-      flag.text = next - x < kLeastText ? QString() : fontMetrics().elidedText(flag.text, Qt::ElideRight, static_cast<int>(next - x) - 10);
-      flag.box.setWidth(flag.text.isEmpty() ? 0 : next - x - 2);
+    const double behind = std::min<double>(next, width()) - x;
+    const double in_front = std::min(kLongestInFront, x - (i > 0 ? std::max(0.0, viewport().x_at(markers[i - 1].time)) : 0.0));
+    const bool is_whole = flag.box.left() > x ? flag.box.right() <= next : next > width() && flag.box.width() <= in_front;
+    if (!is_whole) {
+      const bool stands_behind = next <= width() || behind >= std::min(kEnough, in_front);
+      const double room = stands_behind ? behind : in_front;
+      flag.text = room < kLeastText ? QString() : fontMetrics().elidedText(flag.text, Qt::ElideRight, static_cast<int>(room) - 10);
+      const double wide = flag.text.isEmpty() ? 0 : room - 2;
+      flag.box = QRectF(stands_behind ? x + 1 : x - wide, 1, wide, height() - 3);
     }
     flags.push_back(flag);
   }
