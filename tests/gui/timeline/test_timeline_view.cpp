@@ -332,8 +332,12 @@ TEST_CASE("Ctrl+G goes to a time or a range, and waits for one that can be read"
   REQUIRE(window.view->visibleRange() == TimeRange{450'000, 550'000});
   go_to("100us:0.3ms");
   REQUIRE(window.view->visibleRange() == TimeRange{100'000, 300'000});
+  window.view->setVisibleRange({0, 100'000});
+  go_to("0.3ms:100us");  // from its end to its begin
+  REQUIRE(window.view->visibleRange() == TimeRange{100'000, 300'000});
   go_to("noon");
   REQUIRE(prompt->isVisible());
+  CHECK(QToolTip::text().contains("A time is a number and its unit"));
   REQUIRE(window.view->visibleRange() == TimeRange{100'000, 300'000});
 }
 

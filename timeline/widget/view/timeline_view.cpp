@@ -305,19 +305,21 @@ void TimelineView::askForTime() {
   const QRect ruler = parts_->ruler->geometry();
   const QRect place(ruler.center().x() - 130, ruler.top(), 260, ruler.height());
   parts_->prompt->ask(tr("Go to a time, as 12.5 ms, or to a range, as 1ms:2ms"), place, [this](const QString& text) {
+    const auto refuse = [this](const QString& why) {
+      QToolTip::showText(parts_->prompt->mapToGlobal(QPoint(0, parts_->prompt->height())), why, parts_->prompt);
+      return false;
+    };
     const QStringList sides = text.split(u':');
-    const auto begin = parse_time(sides.front().toStdString());
-    if (!begin || sides.size() > 2) return false;
-    const auto end = sides.size() == 1 ? begin : parse_time(sides.back().toStdString());
-    if (!end || (sides.size() > 1 && *end <= *begin)) return false;
+    auto begin = parse_time(sides.front().toStdString()), end = parse_time(sides.back().toStdString());
+    if (!begin || !end || sides.size() > 2)
+      return refuse(tr("A time is a number and its unit, as 12.5 ms; a range has a colon between its times, as 1ms:2ms."));
+    if (*end < *begin) std::swap(begin, end);
     if (const TimeRange extent = trace() ? trace()->scope() : TimeRange{}; !extent.empty() && (*end < extent.begin || *begin >= extent.end)) {
       const Nanoseconds resolution = std::max<Nanoseconds>(1, extent.length() / 1'000);
       const auto shown = [resolution](Nanoseconds time) { return QString::fromStdString(format_time(time, resolution)); };
-      const QPoint below = parts_->prompt->mapToGlobal(QPoint(0, parts_->prompt->height()));
-      QToolTip::showText(below, tr("The trace begins at %1 and ends at %2.").arg(shown(extent.begin), shown(extent.end)), parts_->prompt);
-      return false;
+      return refuse(tr("The trace begins at %1 and ends at %2.").arg(shown(extent.begin), shown(extent.end)));
     }
-    return (sides.size() == 1 ? goToTime(*begin) : setVisibleRange({*begin, *end})), true;
+    return (*begin == *end ? goToTime(*begin) : setVisibleRange({*begin, *end})), true;
   });
 }
 
