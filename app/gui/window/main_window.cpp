@@ -9,6 +9,7 @@
 #include <QGuiApplication>
 #include <QKeyEvent>
 #include <QMimeData>
+#include <QScreen>
 #include <QTabBar>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -26,6 +27,19 @@ constexpr int kLayoutVersion = 4;          // of the panels, for saveState()
 constexpr QSize kInitialSize(1600, 1000);  // limited by the screen
 constexpr int kPanelHeight = 300;          // px initially, if the timeline keeps two thirds of the window
 constexpr int kDetailsWidth = 360;         // px initially
+
+constexpr QLatin1String kScreenSize("screen");  // of the screen that the window was on: among the kept sizes of panels
+
+// For a window that was kept from a larger screen.
+void fit_on_screen(QWidget& window) {
+  const QSize size = window.size().boundedTo(room_on_screen(window));
+  if (window.isMaximized() || window.isFullScreen() || size == window.size()) return;
+  const QRect screen = window.screen()->availableGeometry();
+  const QSize frame = screen.size() - room_on_screen(window);
+  window.resize(size);
+  window.move(std::clamp(window.x(), screen.left(), screen.left() + screen.width() - size.width() - frame.width()),
+              std::clamp(window.y(), screen.top(), screen.top() + screen.height() - size.height() - frame.height()));
+}
 
 }  // namespace
 
@@ -94,9 +108,11 @@ MainWindow::MainWindow(Layout layout)
   start_->setFocus();
 
   if (layout == Layout::kRemembered) {
-    restoreGeometry(settings_.windowGeometry());
+    QVariantMap sizes = settings_.panelSizes();
+    const QSize screen_before = sizes.take(kScreenSize).toSize();
+    if (restoreGeometry(settings_.windowGeometry()) && screen_before != screen()->size()) fit_on_screen(*this);
     sizes_are_initial_ = !restoreState(settings_.windowState(), kLayoutVersion);
-    if (!sizes_are_initial_) docks_->keepSizes(settings_.panelSizes());
+    if (!sizes_are_initial_) docks_->keepSizes(sizes);
     docks_->setFloatingPlaces(settings_.floatingPlaces());
     docks_->floatOnceWindowIsShown();
     events_->restoreHeaderState(settings_.eventsHeader(), settings_.eventsColumns());
@@ -220,7 +236,9 @@ void MainWindow::keepLayout() {
   if (layout_ != Layout::kRemembered) return;
   settings_.setWindowGeometry(placeToKeep());
   settings_.setWindowState(docks_->state(kLayoutVersion));
-  settings_.setPanelSizes(docks_->sizes());
+  QVariantMap sizes = docks_->sizes();
+  sizes[kScreenSize] = screen()->size();
+  settings_.setPanelSizes(sizes);
   settings_.setFloatingPlaces(docks_->floatingPlaces());
   settings_.setEventsHeader(events_->headerState(), events_->columnCount());
   keep_panels(*this, settings_);

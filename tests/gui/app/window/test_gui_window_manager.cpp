@@ -61,6 +61,29 @@ class WindowManagerTest : public QObject {
                                                                                              .arg(room.height())));
   }
 
+  // As of a larger screen, from which it was unplugged.
+  void aWindowThatWasLargerThanTheScreenFitsIt() {
+    {
+      MainWindow window(ui::Layout::kRemembered);
+      window.show();
+      QVERIFY(wait_for([&] { return has_frame(window); }));
+      const QSize larger = window.screen()->size() + QSize(160, 100);
+      window.resize(larger);
+      QVERIFY(wait_for([&] { return window.size() == larger; }));
+      QVERIFY(window.close());
+      ui::Settings settings;
+      QVariantMap sizes = settings.panelSizes();
+      sizes["screen"] = larger + QSize(0, 100);
+      settings.setPanelSizes(sizes);
+    }
+    MainWindow window(ui::Layout::kRemembered);
+    window.show();
+    QVERIFY(wait_for([&] { return has_frame(window); }));
+    const QRect room = window.screen()->availableGeometry();
+    QVERIFY(wait_for([&] { return room.contains(window.frameGeometry()); }, 10'000));
+    ui::Settings().setWindowGeometry({});
+  }
+
   // For a window that fills the screen, which it learns only after it is shown.
   void panelsHaveTheirSizesAgainAfterRestarts() {
     std::optional<QMap<QString, QSize>> sizes;
