@@ -138,8 +138,8 @@ void AttachDialog::layOut() {
   auto* lines = new QVBoxLayout(questions);
   lines->setContentsMargins(0, 0, 0, 0);
   lines->addWidget(outside_);
+  lines->addLayout(form);  // in sight at first, in front of what is scrolled
   lines->addWidget(capture_);
-  lines->addLayout(form);
   lines->addStretch(1);
   auto* parts = new QSplitter(Qt::Vertical);
   parts->addWidget(table_);

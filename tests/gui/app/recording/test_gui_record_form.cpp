@@ -95,6 +95,17 @@ class TestGuiRecordForm : public QObject {
     }
   }
 
+  // On the screen of a laptop; who does not see where the file goes records into the folder in which the viewer was started.
+  void attachingShowsWhereTheFileGoes() {
+    ui::Settings settings;
+    ui::AttachDialog attach(settings);
+    attach.resize(attach.width(), 700);
+    attach.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&attach, test::kPatienceMs));
+    const auto* output = attach.findChild<ui::OutputField*>();
+    QVERIFY(test::wait_for([&] { return output->visibleRegion().boundingRect().height() == output->height(); }, 5'000));
+  }
+
   // By an Esc too many, for example, which was meant for a list of completions.
   void whatWasTypedIsThereAgainAfterEsc() {
     ui::Settings settings;
