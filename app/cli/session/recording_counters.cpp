@@ -22,6 +22,7 @@ Result<std::unique_ptr<RecordingCounters>> RecordingCounters::start(const std::s
     return Error{"--kernels=" + kernels + " is for programs that lanescope profile records with -t cuda, from their begin.", ErrorKind::kUsage};
   auto started = session::KernelCounters::start(**wanted, request.run_as ? std::optional(request.run_as->user) : std::nullopt);
   if (!started) return started.error();
+  request.kernel_counters = kernels;
   for (const auto& [name, value] : (*started)->variables()) request.environment.push_back({name, value});
   return std::unique_ptr<RecordingCounters>(new RecordingCounters(std::move(*started)));
 }

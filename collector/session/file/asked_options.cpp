@@ -183,6 +183,7 @@ void add_program(const LaunchRequest& request, Options& options) {
                            : request.pytorch == PytorchRanges::kOperationsAndShapes ? "autograd-shapes-nvtx"
                                                                                     : "");
   options.value("python-functions-trace", request.python_functions.string());
+  options.value("kernels", request.kernel_counters);
   options.value("show-output", request.target_output == TargetOutput::kStore ? "false" : "");
   options.value("store-output", request.target_output == TargetOutput::kLeave ? "false" : "");
   options.value("inherit-environment", request.inherit_environment == InheritEnvironment::kNo ? "false" : "");

@@ -213,7 +213,11 @@ bool is_missing_for(pid_t pid, const std::filesystem::path& file) {
 }
 
 bool has_loaded(pid_t pid, const std::filesystem::path& file) {
-  return process_text(folder_of(pid) / "maps").find('/' + file.filename().string()) != std::string::npos;
+  const std::string name = '/' + file.filename().string();
+  std::istringstream maps(process_text(folder_of(pid) / "maps"));
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(" rw") != std::string::npos && line.find(name) != std::string::npos) return true;
+  return false;
 }
 
 bool has_no_descriptor_left(pid_t pid) {
@@ -228,6 +232,19 @@ bool has_no_descriptor_left(pid_t pid) {
   for (std::filesystem::directory_iterator each(descriptors, failed); !failed && each != std::filesystem::directory_iterator(); each.increment(failed))
     if (std::strtoull(each->path().filename().c_str(), nullptr, 10) < limit.rlim_cur) ++low;
   return !failed && low == limit.rlim_cur;
+}
+
+bool has_no_room_for_agent(pid_t pid) {
+  constexpr std::uint64_t kDataOfAgent = 1'400'000;       // bytes
+  constexpr std::uint64_t kAddressesOfAgent = 2'200'000;  // of the file; what it maps later has a message of its own
+  const std::string status = process_text(folder_of(pid) / "status");
+  const auto leaves_too_little = [&](auto resource, std::string_view used, std::uint64_t needed) {
+    rlimit limit{};
+    const std::string kibibytes = status_value(status, used);
+    if (kibibytes.empty() || prlimit(pid, resource, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+    return limit.rlim_cur < (std::strtoull(kibibytes.c_str(), nullptr, 10) << 10) + needed;
+  };
+  return leaves_too_little(RLIMIT_DATA, "VmData:", kDataOfAgent) || leaves_too_little(RLIMIT_AS, "VmSize:", kAddressesOfAgent);
 }
 
 namespace {

@@ -85,12 +85,16 @@ struct StartVariables {
 // True if a process finds no file at this path, because it has another root folder; false if that can't be found out.
 [[nodiscard]] bool is_missing_for(pid_t pid, const std::filesystem::path& file);
 
-// True if a process has loaded a file of this name, as far as that can be found out.
+// True if a process has loaded a file of this name, as far as that can be found out. False if the loader has given up: it leaves what it has mapped before it
+// had no room for the file's data.
 [[nodiscard]] bool has_loaded(pid_t pid, const std::filesystem::path& file);
 
 // True if a process can't open anything, because it has used all descriptors that it may have. False if that can't be found out, and if it may have none.
 // O(1), except for a process that has the last of these: O(descriptors).
 [[nodiscard]] bool has_no_descriptor_left(pid_t pid);
+
+// True if a limit leaves a process no room to load an agent: for data of its own (RLIMIT_DATA), or for addresses (RLIMIT_AS). False if that can't be found out.
+[[nodiscard]] bool has_no_room_for_agent(pid_t pid);
 
 // True if a process has forbidden itself system calls by a seccomp filter, beyond the filters of this process. False if that can't be found out, and for a
 // process that has released its memory, as at its end.

@@ -40,6 +40,10 @@ constexpr std::string_view kHadNoDescriptor =
     "it was seen without a file descriptor left, with which no agent can be loaded, and none came: of its NVTX and CUDA calls nothing is recorded. Allow it "
     "more (ulimit -n), or record with -t osrt as well, by which the agent is there before.";
 
+constexpr std::string_view kHadNoRoom =
+    "it was seen with a limit that leaves no room to load an agent (ulimit -d or -v), and none came: of its NVTX and CUDA calls nothing is recorded. Allow it "
+    "more, or record with -t osrt as well, by which the agent is there before.";
+
 constexpr std::string_view kHadFilter =
     "it has a seccomp filter of its own, and no agent came: where it makes NVTX or CUDA calls behind that filter, nothing is recorded of them. Record with -t "
     "osrt as well, by which the agent is there before.";
@@ -275,12 +279,14 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
 std::string_view StrayProcesses::obstacle_to_agent(pid_t pid) const {
   constexpr std::string_view kVariable = channel::kFiltersVariable;
   const bool has_none = comes_with_a_call() && has_no_descriptor_left(pid);
-  if (!has_none && !has_filter_of_its_own(pid)) return {};
+  const bool has_no_room = comes_with_a_call() && has_no_room_for_agent(pid);
+  if (!has_none && !has_no_room && !has_filter_of_its_own(pid)) return {};
   const StartVariables variables = start_variables(pid, {&kVariable, 1});  // as they are now: the agent has changed the value in place
   if (const auto answer = variables.found.find(std::string(kVariable)); answer != variables.found.end() && answer->second.starts_with(channel::kLeftAlone))
     return kLeftAlone;
   if (!comes_with_a_call() || has_loaded(pid, way_->agent)) return {};
   if (has_none) return kHadNoDescriptor;
+  if (has_no_room && has_no_room_for_agent(pid)) return kHadNoRoom;
   return has_filter_of_its_own(pid) ? kHadFilter : std::string_view();
 }
 

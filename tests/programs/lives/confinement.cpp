@@ -185,6 +185,7 @@ int may_grow_nothing() {
   return kCode;
 }
 // It may have no memory of its own beside what it has. Its ranges can't be recorded, and must be counted.
+// It lives on for the given number of milliseconds.
 int may_take_no_memory() {
   const rlimit none{0, 0};
   must(setrlimit(RLIMIT_DATA, &none) == 0, "setrlimit");
@@ -214,6 +215,7 @@ int may_have_no_sockets() {
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   must_filter(code, std::size(code));
   steps(100);
+  usleep(static_cast<useconds_t>(number(0)) * 1000);
   return kCode;
 }
 // A thread that may only write, a child with such a thread, and then other threads.

@@ -162,6 +162,7 @@ struct LaunchRequest {
   std::optional<TargetUser> run_as;              // none: as ourselves. The file is ours in any case.
   PytorchRanges pytorch = PytorchRanges::kNone;  // needs settings.trace_nvtx
   std::filesystem::path python_functions;        // JSON with the functions that are marked with NVTX, absolute; empty: none; needs the same
+  std::string kernel_counters;                   // how counters of kernels were asked for, which others read beside the recording; empty: not
   TargetOutput target_output = TargetOutput::kShowAndStore;
   CaptureSettings settings;
   // With CaptureTrigger::kRequest: asked for before the program runs; cpu, gpu_metrics and machine_metrics are those of `settings`.
