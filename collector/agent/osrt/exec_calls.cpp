@@ -4,6 +4,7 @@
 // They hold nothing while the real call runs, which seldom returns. In the child of a vfork, where most programs begin, they only pass the call on.
 #include "agent/osrt/exec_calls.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstddef>
 #include <cstring>
@@ -34,9 +35,9 @@ constinit Function real_execv{"execv", nullptr};
 constinit Function real_execvp{"execvp", nullptr};
 constinit Function real_execvpe{"execvpe", nullptr};
 constinit Function real_fexecve{"fexecve", nullptr};
-[[maybe_unused]] constinit Function real_execl{"execl", nullptr};
-[[maybe_unused]] constinit Function real_execlp{"execlp", nullptr};
-[[maybe_unused]] constinit Function real_execle{"execle", nullptr};
+constinit Function real_execl{"execl", nullptr};
+constinit Function real_execlp{"execlp", nullptr};
+constinit Function real_execle{"execle", nullptr};
 
 // Searches as the C library does: in the folders of PATH if the name has no slash.
 void hand_over_before_search(const char* file) noexcept { hand_over_before_exec(std::strchr(file, '/') != nullptr ? file : nullptr); }
@@ -140,15 +141,20 @@ extern "C" LANESCOPE_HIDDEN int own_execle(const char* path, const char* first, 
 }
 LANESCOPE_ALSO_AS(execle, const char*, const char*, ...)
 
+std::array<lanescope::agent::Redirection, lanescope::agent::osrt::kExecCalls> lanescope::agent::osrt::redirected_exec_calls() noexcept {
+  return {real_execve.redirected_to(own_execve),   real_execv.redirected_to(own_execv),     real_execvp.redirected_to(own_execvp),
+          real_execvpe.redirected_to(own_execvpe), real_fexecve.redirected_to(own_fexecve), real_execl.redirected_to(own_execl),
+          real_execlp.redirected_to(own_execlp),   real_execle.redirected_to(own_execle)};
+}
+
 // While the agent is loaded, as in wrappers.cpp.
 __attribute__((constructor)) static void find_exec_functions() {
-  for (Function* function : {&real_execve, &real_execv, &real_execvp, &real_execvpe, &real_fexecve}) function->address();
+  for (Function* function : {&real_execve, &real_execv, &real_execvp, &real_execvpe, &real_fexecve, &real_execl, &real_execlp, &real_execle})
+    function->address();
 #if LANESCOPE_HAVE_CUPTI
-  static const lanescope::agent::Redirection redirections[] = {
-      real_execve.redirected_to(own_execve),   real_execv.redirected_to(own_execv),     real_execvp.redirected_to(own_execvp),
-      real_execvpe.redirected_to(own_execvpe), real_fexecve.redirected_to(own_fexecve), real_execl.redirected_to(own_execl),
-      real_execlp.redirected_to(own_execlp),   real_execle.redirected_to(own_execle),   lanescope::agent::osrt::redirected_kept_callers().syscall,
-  };
+  static constinit lanescope::agent::Redirection redirections[lanescope::agent::osrt::kExecCalls + 1];
+  const auto calls = lanescope::agent::osrt::redirected_exec_calls();
+  *std::copy(calls.begin(), calls.end(), redirections) = lanescope::agent::osrt::redirected_kept_callers().syscall;
   lanescope::agent::cupti::exec_redirections = redirections;
 #endif
 }

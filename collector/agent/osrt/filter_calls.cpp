@@ -78,7 +78,7 @@ long install_with(Install install, const Wanted& wanted) noexcept {
   const long result = install();
   if (result < 0 || wanted.filter == nullptr) return result;
   installation.has_succeeded(*wanted.filter);
-  if (installation.leaves_all_allowed()) note_harmless_filter();
+  installation.leaves_all_allowed() ? note_harmless_filter() : keep_libraries_out_of_programs();
   return result;
 }
 

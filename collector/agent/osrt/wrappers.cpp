@@ -27,6 +27,7 @@
 #include "agent/core/loader/call_slots.h"
 #include "agent/core/loader/loader.h"
 #include "agent/osrt/caller_matters.h"
+#include "agent/osrt/exec_calls.h"
 #include "agent/osrt/file_access.h"
 #include "agent/osrt/filter_calls.h"
 #include "agent/osrt/kept_callers.h"
@@ -335,14 +336,15 @@ void redirect_loading_calls() noexcept {
   if (const Turn turn(redirecting); turn) slots.redirect(redirections);
 }
 
-// The calls by which a process forbids itself system calls, and those by which it asks who handles a signal.
+// The calls by which a process forbids itself system calls or becomes another program, and those by which it asks who handles a signal.
 void redirect_process_calls() noexcept {
   static constinit lanescope::agent::CallSlots slots;
   const auto handlers = lanescope::agent::handler_redirections();
+  const auto execs = lanescope::agent::osrt::redirected_exec_calls();
   constexpr std::size_t kOthers = 3;
-  lanescope::agent::Redirection redirections[kOthers + handlers.size()] = {lanescope::agent::osrt::redirected_kept_callers().syscall,
-                                                                           lanescope::agent::osrt::redirected_prctl(), redirected_visits};
-  std::copy(handlers.begin(), handlers.end(), redirections + kOthers);
+  lanescope::agent::Redirection redirections[kOthers + handlers.size() + execs.size()] = {lanescope::agent::osrt::redirected_kept_callers().syscall,
+                                                                                          lanescope::agent::osrt::redirected_prctl(), redirected_visits};
+  std::copy(execs.begin(), execs.end(), std::copy(handlers.begin(), handlers.end(), redirections + kOthers));
   if (const Turn turn(redirecting); turn) slots.redirect(redirections);
 }
 

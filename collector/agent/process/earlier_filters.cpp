@@ -19,30 +19,56 @@ namespace {
 
 constexpr std::string_view kName = channel::kFiltersVariable;
 constexpr int kMostKnown = 9'999;
-constexpr std::size_t kStatusBytes = 8'192;
 
-constinit char* value_in_environment = nullptr;  // of channel::kFilterDigits letters
+constexpr std::string_view kPreload = "LD_PRELOAD";
+constexpr std::string_view kOurs = "$ORIGIN/../../../../../../../../";  // how our libraries begin there (session/launch/target_environment.cpp)
+
+constinit char* filters_in_environment = nullptr;
+constinit char* preload_in_environment = nullptr;
 
 // The program may have written something else there, as programs do that change their title.
-char* value() noexcept {
-  char* const place = value_in_environment;
-  if (place == nullptr) return nullptr;
-  const char* const name = place - kName.size() - 1;
-  return std::memcmp(name, kName.data(), kName.size()) == 0 && place[-1] == '=' && strnlen(place, channel::kFilterDigits + 1) == channel::kFilterDigits
-             ? place
-             : nullptr;
+bool is_value_of(std::string_view name, const char* place) noexcept {
+  return place != nullptr && std::memcmp(place - name.size() - 1, name.data(), name.size()) == 0 && place[-1] == '=';
 }
 
-// -1: it is not known.
-int number_after(std::string_view word, std::string_view status) noexcept {
-  const std::size_t begin = status.find(word);
-  if (begin == std::string_view::npos) return -1;
-  const char* first = status.data() + begin + word.size();
-  const char* const last = status.data() + status.size();
-  while (first != last && (*first == ' ' || *first == '\t')) ++first;
-  int number = -1;
-  return std::from_chars(first, last, number).ec == std::errc() ? number : -1;
+// Of channel::kFilterDigits letters; null if it is not there.
+char* value() noexcept {
+  char* const place = filters_in_environment;
+  return is_value_of(kName, place) && strnlen(place, channel::kFilterDigits + 1) == channel::kFilterDigits ? place : nullptr;
 }
+
+// What /proc says of a thread's filters. Read piece by piece, because the thread may have a small stack, and be deep in the loader.
+class FilterCount {
+ public:
+  void take(char letter) noexcept {
+    if (letter != '\n') {
+      if (length_ < sizeof(line_)) line_[length_++] = letter;
+      return;
+    }
+    const std::string_view line(line_, length_);
+    length_ = 0;
+    if (const int value = number_in(line, "Seccomp:"); value >= 0) mode_ = value;
+    if (const int value = number_in(line, "Seccomp_filters:"); value >= 0) filters_ = value;
+  }
+  // Linux before 5.9 does not count filters.
+  [[nodiscard]] bool is_more_than(int known) const noexcept { return mode_ > 0 && (filters_ >= 0 ? filters_ > known : known == 0); }
+
+ private:
+  // -1: it is another line.
+  static int number_in(std::string_view line, std::string_view word) noexcept {
+    if (!line.starts_with(word)) return -1;
+    const char* first = line.data() + word.size();
+    const char* const last = line.data() + line.size();
+    while (first != last && (*first == ' ' || *first == '\t')) ++first;
+    int number = -1;
+    return std::from_chars(first, last, number).ec == std::errc() ? number : -1;
+  }
+
+  char line_[40] = {};  // its begin
+  std::size_t length_ = 0;
+  int mode_ = 0;
+  int filters_ = -1;
+};
 
 int known_filters(const char* digits) noexcept {
   int known = -1;
@@ -52,22 +78,21 @@ int known_filters(const char* digits) noexcept {
 
 // The filters of this thread: those of others are not its own.
 bool has_more_than(int known) noexcept {
-  char status[kStatusBytes];
   const int file = system::open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  const long size = system::read(file, status, sizeof(status));
+  FilterCount count;
+  char piece[128];
+  for (long size = 0; (size = system::read(file, piece, sizeof(piece))) > 0;)
+    for (long i = 0; i < size; ++i) count.take(piece[i]);
   system::close(file);
-  if (size <= 0) return false;
-  const std::string_view text{status, static_cast<std::size_t>(size)};
-  if (number_after("\nSeccomp:", text) <= 0) return false;
-  const int filters = number_after("\nSeccomp_filters:", text);
-  return filters >= 0 ? filters > known : known == 0;  // Linux before 5.9 does not count them
+  return count.is_more_than(known);
 }
 
 }  // namespace
 
 void look_at_earlier_filters() noexcept {
-  value_in_environment = getenv(channel::kFiltersVariable);
+  filters_in_environment = getenv(channel::kFiltersVariable);
+  preload_in_environment = getenv(kPreload.data());
   char* const digits = value();
   if (digits == nullptr) return;
   const int known = known_filters(digits);
@@ -81,6 +106,17 @@ void note_harmless_filter() noexcept {
   const int known = digits != nullptr ? known_filters(digits) : -1;
   if (known < 0 || known >= kMostKnown) return;
   for (auto [place, rest] = std::pair(channel::kFilterDigits, known + 1); place != 0; rest /= 10) digits[--place] = static_cast<char>('0' + rest % 10);
+}
+
+void keep_libraries_out_of_programs() noexcept {
+  char* const list = preload_in_environment;
+  if (!is_value_of(kPreload, list)) return;
+  const char* others = list;
+  while (std::strncmp(others, kOurs.data(), kOurs.size()) == 0) {
+    others += std::strcspn(others, ":");
+    if (*others == ':') ++others;
+  }
+  std::memmove(list, others, std::strlen(others) + 1);
 }
 
 }  // namespace lanescope::agent

@@ -13,4 +13,8 @@ void look_at_earlier_filters() noexcept;
 // The programs that this process becomes may take one filter more for harmless.
 void note_harmless_filter() noexcept;
 
+// Takes our libraries out of LD_PRELOAD for the programs that this process becomes, as far as the program passes its environment on: to find them, the loader
+// makes a system call (readlink) that those programs would not make without us.
+void keep_libraries_out_of_programs() noexcept;
+
 }  // namespace lanescope::agent

@@ -60,6 +60,7 @@ void add_surroundings(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"seccomp-ends"}});
   ways.push_back({.arguments = {"seccomp-late"}, .ranges = 150, .said = "seccomp filter"});
   ways.push_back({.arguments = {"seccomp-exec"}, .ranges = 360, .said = "seccomp filter", .ranges_if_attached = 250});
+  ways.push_back({.arguments = {"seccomp-loading-exec"}, .ranges = 200, .said = "seccomp filter", .ranges_if_attached = 100});
   ways.push_back({.arguments = {"seccomp-harmless-exec"}, .ranges = 200, .ranges_if_attached = 100});
   ways.push_back({.arguments = {"seccomp-no-sockets"}, .said = "it may have no socket by which it could report", .only = Joining::kLaunched});
   ways.push_back({.arguments = {"no-growth"}, .said = "it has no room for the memory in which it would report", .only = Joining::kLaunched});

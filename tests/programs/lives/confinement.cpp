@@ -163,6 +163,35 @@ int becomes_another_behind_what_ends_agents() {
   become("children", "1");
   return 99;
 }
+// The program may only be loaded, load libraries, and write.
+int becomes_another_that_may_only_load() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(execve),
+                        LANESCOPE_ALLOW(brk),
+                        LANESCOPE_ALLOW(arch_prctl),
+                        LANESCOPE_ALLOW(access),
+                        LANESCOPE_ALLOW(openat),
+                        LANESCOPE_ALLOW(read),
+                        LANESCOPE_ALLOW(pread64),
+                        LANESCOPE_ALLOW(fstat),
+                        LANESCOPE_ALLOW(newfstatat),
+                        LANESCOPE_ALLOW(close),
+                        LANESCOPE_ALLOW(mmap),
+                        LANESCOPE_ALLOW(mprotect),
+                        LANESCOPE_ALLOW(munmap),
+                        LANESCOPE_ALLOW(set_tid_address),
+                        LANESCOPE_ALLOW(set_robust_list),
+                        LANESCOPE_ALLOW(rseq),
+                        LANESCOPE_ALLOW(prlimit64),
+                        LANESCOPE_ALLOW(getrandom),
+                        LANESCOPE_ALLOW(futex),
+                        LANESCOPE_ALLOW(write),
+                        LANESCOPE_ALLOW(exit_group),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  must_filter(code, std::size(code));
+  become("exit", "7");
+  return 99;
+}
 // A filter that has the kernel answer with an error, to a call that neither makes.
 int becomes_another_behind_harmless_filter() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_acct, 0, 1),
@@ -190,6 +219,7 @@ int may_take_no_memory() {
   const rlimit none{0, 0};
   must(setrlimit(RLIMIT_DATA, &none) == 0, "setrlimit");
   steps(100);
+  usleep(static_cast<useconds_t>(number(0)) * 1000);
   return kCode;
 }
 // Its first ranges, and those of its children, come when it has no descriptor left. Nothing of that is recorded, and each of the six processes must be
@@ -215,7 +245,6 @@ int may_have_no_sockets() {
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   must_filter(code, std::size(code));
   steps(100);
-  usleep(static_cast<useconds_t>(number(0)) * 1000);
   return kCode;
 }
 // A thread that may only write, a child with such a thread, and then other threads.
@@ -388,6 +417,7 @@ std::vector<Way> confinement() {
       {"seccomp-ends", calls_what_is_forbidden},
       {"seccomp-late", steps_behind_what_ends_agents, Begin::kWithItsWay},
       {"seccomp-exec", becomes_another_behind_what_ends_agents},
+      {"seccomp-loading-exec", becomes_another_that_may_only_load},
       {"seccomp-harmless-exec", becomes_another_behind_harmless_filter},
       {"opens-nothing", may_open_nothing, Begin::kWithItsWay},
       {"seccomp-no-sockets", may_have_no_sockets, Begin::kWithItsWay},
