@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "covered_time.h"
 #include "model/trace/workers/crew.h"
 
 namespace lanescope::analysis {
@@ -215,22 +214,6 @@ void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVis
     }
     for (OperationVisitor* const visitor : visitors) visitor->end();
   }
-}
-
-std::vector<Nanoseconds> busy_before(const Trace& trace, std::span<const TrackId> tracks, std::span<const Nanoseconds> times, const std::stop_token& stop) {
-  std::vector<Nanoseconds> busy(times.size());
-  if (times.empty()) return busy;
-  CoveredTime covered;
-  const Nanoseconds first = times.front();
-  if (const auto until = GpuOperations::busy_until(trace, tracks, first); until && *until > first) covered.add({first, *until});
-  GpuOperations operations(trace, tracks, TimeRange{first, times.back()}, stop);
-  std::size_t known = 0;
-  while (const std::optional<GpuOperation> operation = operations.next()) {
-    for (; known < times.size() && times[known] <= operation->range.begin; ++known) busy[known] = covered.before(times[known]);
-    covered.add(operation->range);
-  }
-  for (; known < times.size(); ++known) busy[known] = covered.before(times[known]);
-  return busy;
 }
 
 }  // namespace lanescope::analysis

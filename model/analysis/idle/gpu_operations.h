@@ -152,9 +152,4 @@ std::vector<GpuIdle> visit_idle_beside(const Trace& trace, const LaunchIndex& la
 [[nodiscard]] std::unique_ptr<OperationVisitor> gaps_that_touch(const Trace& trace, const LaunchIndex& launches, std::vector<TimeRange> times,
                                                                 IdleVisitor visitor, const std::stop_token& stop = {});
 
-// How long these tracks of GPU work were busy before each of the times, counted from the first time. Requires: `times` ascend. O(n + operations between
-// the first and the last).
-[[nodiscard]] std::vector<Nanoseconds> busy_before(const Trace& trace, std::span<const TrackId> tracks, std::span<const Nanoseconds> times,
-                                                   const std::stop_token& stop = {});
-
 }  // namespace lanescope::analysis

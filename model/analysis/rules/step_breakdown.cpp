@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +10,7 @@
 
 #include "../own_rules.h"
 #include "../wording.h"
-#include "idle/gpu_operations.h"
+#include "idle/idle_inside.h"
 #include "threads/call_class.h"
 #include "threads/range_lookup.h"
 
@@ -23,7 +22,6 @@ struct Projection {
   Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
   Nanoseconds last = std::numeric_limits<Nanoseconds>::min();
   Nanoseconds communication = 0;
-  Nanoseconds idle = 0;  // with several GPUs, of the one that worked most in it
   std::uint32_t operations = 0;
   [[nodiscard]] Nanoseconds length() const noexcept { return last - first; }
 };
@@ -38,11 +36,11 @@ class Breakdown {
         families_(families),
         ranges_at_once_(ranges_at_once),
         ranges_(trace_),
-        gpu_tracks_(trace_),
+        idle_(trace_, ranges_at_once, stop_),
         communication_(trace_, is_communication_name),
         stretch_of_lane_(trace_.lanes().size(), nullptr) {}
 
-  std::map<RangesOfDomain, FamilySum> sum() {
+  Result<std::map<RangesOfDomain, FamilySum>> sum() {
     for (ProcessId process = 0; process < trace_.processes().size(); ++process) {
       const std::vector<LaneId> lanes = range_lanes_of(process);
       if (lanes.empty()) continue;
@@ -53,7 +51,10 @@ class Breakdown {
       }
     }
     add_held();
-    return std::move(sums_);
+    const auto idle = idle_.take();
+    if (!idle) return idle.error();
+    for (const auto& [number, time] : *idle) rows_[number].second.idle = time;
+    return std::map<RangesOfDomain, FamilySum>(rows_.begin(), rows_.end());
   }
 
  private:
@@ -162,72 +163,34 @@ class Breakdown {
 
   // Adds the held ranges to the sums.
   void add_held() {
-    find_idle();
     for (const Stretch& stretch : held_stretches_) {
       const Lane& lane = trace_.lane(stretch.lane);
       const TrackKey& track = trace_.track_of(stretch.lane).key;
       const std::string_view domain = trace_.domain_name(track.process, track.domain);
       for (EventIndex i = stretch.first; i < stretch.end; ++i)
-        add(lane.duration(i), stretch.projections.empty() ? Projection() : stretch.projections[i - stretch.first],
-            sums_[{families_.of_name(lane.name(i)), domain}]);
+        add(track.process, lane.duration(i), stretch.projections.empty() ? Projection() : stretch.projections[i - stretch.first],
+            number_of({families_.of_name(lane.name(i)), domain}));
     }
     held_stretches_.clear();
     held_ = 0;
+    idle_.make_room();
   }
 
-  void find_idle() {
-    std::map<GpuId, std::vector<Projection*>> asked;
-    std::size_t count = 0;
-    const auto answer = [&] {
-      for (const auto& [gpu, projections] : asked) subtract_busy(gpu, projections);
-      asked.clear();
-      count = 0;
-    };
-    for (Stretch& stretch : held_stretches_) {
-      const std::vector<GpuId>& gpus = gpus_of(trace_.track_of(stretch.lane).key.process);
-      for (Projection& projection : stretch.projections) {
-        if (projection.operations == 0) continue;
-        projection.idle = projection.length();
-        for (const GpuId gpu : gpus) asked[gpu].push_back(&projection);
-        count += gpus.size();
-        if (count >= ranges_at_once_) answer();
-      }
-    }
-    answer();
+  [[nodiscard]] std::uint32_t number_of(const RangesOfDomain& ranges) {
+    const auto [found, is_new] = numbers_.try_emplace(ranges, static_cast<std::uint32_t>(rows_.size()));
+    if (is_new) rows_.emplace_back(ranges, FamilySum{});
+    return found->second;
   }
 
-  // The work of a GPU is visited again for all projections that need it together, instead of being kept.
-  void subtract_busy(GpuId gpu, std::span<Projection* const> projections) {
-    std::vector<Nanoseconds> times;
-    times.reserve(2 * projections.size());
-    for (const Projection* projection : projections) times.insert(times.end(), {projection->first, projection->last});
-    std::sort(times.begin(), times.end());
-    times.erase(std::unique(times.begin(), times.end()), times.end());
-    const std::vector<Nanoseconds> busy = busy_before(trace_, gpu_tracks_.of(gpu), times, stop_);
-    const auto busy_at = [&](Nanoseconds t) { return busy[static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), t) - times.begin())]; };
-    for (Projection* projection : projections)
-      projection->idle = std::min(projection->idle, projection->length() - (busy_at(projection->last) - busy_at(projection->first)));
-  }
-
-  static void add(Nanoseconds cpu, const Projection& projection, FamilySum& sum) {
+  void add(ProcessId process, Nanoseconds cpu, const Projection& projection, std::uint32_t number) {
+    FamilySum& sum = rows_[number].second;
     ++sum.ranges;
     sum.cpu += cpu;
     if (projection.operations == 0) return;
     sum.operations += projection.operations;
     sum.projected += projection.length();
-    sum.idle += projection.idle;
     sum.communication += projection.communication;
-  }
-
-  const std::vector<GpuId>& gpus_of(ProcessId process) {
-    const auto [entry, is_new] = gpus_.try_emplace(process);
-    if (is_new) {
-      std::set<GpuId> gpus;
-      for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
-        for (const TrackId track : trace_.tracks_of(process, kind)) gpus.insert(trace_.tracks()[track].key.gpu);
-      entry->second.assign(gpus.begin(), gpus.end());
-    }
-    return entry->second;
+    if (projection.operations > 1) idle_.add(process, {projection.first, projection.last}, number);  // one operation leaves no idle time
   }
 
   const Trace& trace_;
@@ -237,33 +200,34 @@ class Breakdown {
   Families& families_;
   const std::size_t ranges_at_once_;
   RangeLookup ranges_;
-  GpuTracks gpu_tracks_;
+  IdleInside idle_;  // of the ranges, by their numbers
   NameMemo<bool> communication_;
   std::vector<Stretch> held_stretches_;
-  std::size_t held_ = 0;                   // number of ranges in these
-  std::vector<Stretch*> stretch_of_lane_;  // the current stretch; null if there is none
-  std::map<RangesOfDomain, FamilySum> sums_;
-  std::map<ProcessId, std::vector<GpuId>> gpus_;
+  std::size_t held_ = 0;                             // number of ranges in these
+  std::vector<Stretch*> stretch_of_lane_;            // the current stretch; null if there is none
+  std::map<RangesOfDomain, std::uint32_t> numbers_;  // positions in rows_
+  std::vector<std::pair<RangesOfDomain, FamilySum>> rows_;
 };
 
 }  // namespace
 
-std::map<RangesOfDomain, FamilySum> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once) {
+Result<std::map<RangesOfDomain, FamilySum>> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once) {
   return Breakdown(context, families, std::max<std::size_t>(1, ranges_at_once)).sum();
 }
 
 Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArguments&) {
   if (context.tables == RuleTables::kLeftOut) return RuleAnswer{};  // it finds nothing
   Families families(context.trace);
-  const std::map<RangesOfDomain, FamilySum> sums = sum_steps(context, families);
-  std::vector<std::pair<RangesOfDomain, FamilySum>> sorted(sums.begin(), sums.end());
+  const auto sums = sum_steps(context, families);
+  if (!sums) return sums.error();
+  std::vector<std::pair<RangesOfDomain, FamilySum>> sorted(sums->begin(), sums->end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.cpu > b.second.cpu; });
   stats::Table table({stats::integers("CPU Time", stats::Unit::kNanoseconds), stats::integers("Ranges"),
                       stats::integers("GPU Projected", stats::Unit::kNanoseconds), stats::integers("GPU Idle Inside", stats::Unit::kNanoseconds),
                       stats::reals("GPU Idle Inside", stats::Unit::kPercent), stats::integers("Communication", stats::Unit::kNanoseconds),
                       stats::integers("Operations"), stats::texts("NVTX Range")});
   std::map<FamilyId, std::size_t> domains;
-  for (const auto& [ranges, sum] : sums) ++domains[ranges.first];
+  for (const auto& [ranges, sum] : *sums) ++domains[ranges.first];
   const auto name_of_ranges = [&](const RangesOfDomain& ranges) {
     const std::string& family = families.text(ranges.first);
     return domains.at(ranges.first) == 1 || ranges.second.empty() ? family : family + "@" + std::string(ranges.second);

@@ -8,6 +8,7 @@
 
 #include "model/analysis/families.h"
 #include "model/analysis/rule.h"
+#include "model/file/result.h"
 
 namespace lanescope::analysis {
 
@@ -21,13 +22,15 @@ struct FamilySum {
   Nanoseconds communication = 0;
 };
 
-// About this many ranges are processed at once. They take 40 bytes each, and as many again for a moment: memory does not grow with the trace.
+// About this many ranges are processed at once. They take 40 bytes each, and 24 more until their idle time is known; what exceeds that is in a temporary
+// file (idle_inside.h): memory does not grow with the trace.
 inline constexpr std::size_t kRangesAtOnce = 1u << 20;
 
 // The ranges of one family in the NVTX domains with one name: those of another domain are something else. The name is the trace's.
 using RangesOfDomain = std::pair<FamilyId, std::string_view>;
 
-// O(ranges · log(operations) + operations · turns), where a turn skips the segments of operations that none of its ranges can have enqueued.
-[[nodiscard]] std::map<RangesOfDomain, FamilySum> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once = kRangesAtOnce);
+// O(ranges · log(ranges) + operations · turns), where a turn skips the segments of operations that none of its ranges can have enqueued. Fails if the
+// temporary file can't be read any more.
+[[nodiscard]] Result<std::map<RangesOfDomain, FamilySum>> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once = kRangesAtOnce);
 
 }  // namespace lanescope::analysis

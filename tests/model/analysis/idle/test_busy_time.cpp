@@ -1,15 +1,38 @@
 // How long GPUs were busy beside others, and before given moments: against a count of each nanosecond.
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <random>
+#include <string>
 
 #include "idle/covered_time.h"
 #include "idle/gpu_operations.h"
+#include "idle/idle_inside.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
 #include "support/cost.h"
 
 using namespace lanescope;
 using namespace lanescope::analysis;
+
+namespace {
+
+// Names the folder for temporary files, for the lifetime of the object.
+class TemporaryFolders {
+ public:
+  explicit TemporaryFolders(const char* folder) {
+    if (const char* before = std::getenv("TMPDIR")) before_ = before;
+    setenv("TMPDIR", folder, 1);
+  }
+  ~TemporaryFolders() { before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR"); }
+  TemporaryFolders(const TemporaryFolders&) = delete;
+  TemporaryFolders& operator=(const TemporaryFolders&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+}  // namespace
 
 TEST_CASE("time beside others, and the longest alone, are those of each nanosecond") {
   const auto seed = GENERATE(range(1u, 40u));
@@ -50,31 +73,48 @@ TEST_CASE("time beside others, and the longest alone, are those of each nanoseco
   CHECK(others.total() == std::count(others_at.begin(), others_at.end(), true));
 }
 
-TEST_CASE("busy time before moments is that of each nanosecond, whatever ran when the first came") {
-  std::mt19937 random(GENERATE(range(1u, 20u)));
+TEST_CASE("idle time inside spans is that of each nanosecond, whether spans are in memory, in a file, or can't be put into one") {
+  const auto seed = GENERATE(range(1u, 20u));
+  std::mt19937 random(seed);
   constexpr Nanoseconds kEnd = 2'000;
   TraceBuilder builder;
-  std::vector<bool> busy_at(kEnd + 100);
-  for (std::uint32_t stream = 0; stream < 3; ++stream) {
-    TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
-    key.stream = stream;
-    std::vector<Event> events;
-    for (Nanoseconds start = static_cast<Nanoseconds>(random() % 50); start < kEnd; start += static_cast<Nanoseconds>(random() % 90)) {
-      const auto duration = static_cast<Nanoseconds>(random() % 40);
-      events.push_back({start, duration, 0, 0, 0});
-      std::fill_n(busy_at.begin() + start, duration, true);
-    }
-    builder.add(key, std::move(events));
-  }
+  // The second process uses two GPUs, the first and the third share one of these.
+  const std::vector<std::vector<std::uint32_t>> gpus_of{{0}, {0, 1}, {0}};
+  std::vector<std::vector<bool>> busy_at(2, std::vector<bool>(kEnd + 100));
+  for (std::uint32_t process = 0; process < gpus_of.size(); ++process)
+    for (const std::uint32_t gpu : gpus_of[process])
+      for (std::uint32_t stream = 0; stream < 2; ++stream) {
+        TrackKey key{TrackKind::kKernels, builder.process_of_instance(process + 1)};
+        key.gpu = builder.gpu({.name = "GPU", .uuid = std::to_string(gpu)});
+        key.stream = stream;
+        std::vector<Event> events;
+        for (Nanoseconds start = static_cast<Nanoseconds>(random() % 50); start < kEnd; start += static_cast<Nanoseconds>(random() % 300)) {
+          const auto duration = static_cast<Nanoseconds>(random() % 70);
+          events.push_back({start, duration, 0, 0, 0});
+          std::fill_n(busy_at[gpu].begin() + start, duration, true);
+        }
+        builder.add(key, std::move(events));
+      }
   const auto trace = builder.snapshot();
-  const GpuTracks tracks(*trace);
-  std::vector<Nanoseconds> times;
-  for (int i = 0; i < 60; ++i) times.push_back(static_cast<Nanoseconds>(random() % kEnd));
-  std::sort(times.begin(), times.end());
-  std::vector<Nanoseconds> expected;
-  for (const Nanoseconds time : times) expected.push_back(std::count(busy_at.begin() + times.front(), busy_at.begin() + time, true));
-  CHECK(busy_before(*trace, tracks.of(trace->tracks().front().key.gpu), times) == expected);
-  CHECK(busy_before(*trace, tracks.of(trace->tracks().front().key.gpu), {}).empty());
+  const std::size_t at_once = GENERATE(std::size_t{1}, std::size_t{7}, std::size_t{1'000});
+  const bool has_folder = GENERATE(true, false);
+  const TemporaryFolders folders(has_folder ? "/var/tmp" : "/nowhere");
+  IdleInside idle(*trace, at_once, {});
+  IdleInside::Sums expected;
+  for (int i = 0; i < 200; ++i) {
+    const auto process = static_cast<ProcessId>(random() % gpus_of.size());
+    const auto begin = static_cast<Nanoseconds>(random() % kEnd);
+    const TimeRange span{begin, begin + static_cast<Nanoseconds>(random() % 400 % static_cast<unsigned>(kEnd - begin))};
+    Nanoseconds most_busy = 0;
+    for (const std::uint32_t gpu : gpus_of[process])
+      most_busy = std::max<Nanoseconds>(most_busy, std::count(busy_at[gpu].begin() + span.begin, busy_at[gpu].begin() + span.end, true));
+    expected[static_cast<std::uint32_t>(i) % 3] += span.length() - most_busy;
+    idle.add(process, span, static_cast<std::uint32_t>(i) % 3);
+    idle.make_room();
+  }
+  const auto sums = idle.take();
+  REQUIRE(sums);
+  CHECK(*sums == expected);
 }
 
 TEST_CASE("operations of many lanes come by start, and those of one start by lane") {
