@@ -9,7 +9,6 @@
 
 #include "lanes/lane_groups.h"
 #include "model/trace/segments/demanded_segments.h"
-#include "model/trace/segments/lane_in_parts.h"
 #include "model/trace/workers/precedence.h"
 #include "timeline/core/parallel.h"
 
@@ -99,19 +98,16 @@ struct LaneSum {
 };
 
 LaneSum sum_of_lane(const ContentLane& lane, TimeRange range) {
-  const auto sum = [range](const auto& events) {
+  return lane.visit([range](const auto& events) {
     const EventIndex first = events.lower_bound(range.begin), end = events.lower_bound(range.end);
     return LaneSum{events.busy_before(range.end, end) - events.busy_before(range.begin, first), end > first ? end - first : 0};
-  };
-  // What lies between the ends of the range is known from heads.
-  if (!lane.subset && !lane.lane->holds_segments()) return sum(LaneInParts(*lane.lane));
-  return lane.visit(sum);
+  });
 }
 
 }  // namespace
 
-// Lanes are summed individually first, each once for all rows: the heads of segments have nearly everything. What several lanes cover together requires their
-// events, which are read once for all rows of one part of time that have lanes in common.
+// Lanes are summed individually first, each once for all rows: the heads of segments have what lies between the ends. What several lanes cover together
+// requires their events, which are read once for all rows of one part of time that have lanes in common.
 void Picture::add_up(const std::stop_token& stop) {
   using LaneAndTime = std::tuple<const Lane*, const LaneSubset*, Nanoseconds, Nanoseconds>;
   struct OfLane {
