@@ -81,7 +81,7 @@ build_recorder() {
   shift
   cmake --preset "$preset" -DLANESCOPE_ZIG="$zig" -DLANESCOPE_SIMDJSON_SOURCE="$simdjson" "$@" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
   cmake --build "build/$preset" --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_agent_kernels lanescope_mpi lanescope_ucx lanescope_opengl lanescope_openmp \
-    lanescope_openacc lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 || { grep -vE '^\[[0-9]+/[0-9]+\]' "$work/log"; exit 1; }
+    lanescope_openacc lanescope_nvtx_entry lanescope_gpu_metrics lanescope_kernel_metrics lanescope_code_names >"$work/log" 2>&1 || { grep -vE '^\[[0-9]+/[0-9]+\]' "$work/log"; exit 1; }
 }
 echo "package: building the recorder"
 build_recorder portable

@@ -89,6 +89,7 @@ static int inject_nvtx(NvtxGetExportTableFunc_t get_export_table, lanescope::age
   const Injection injection = install(get_export_table);
   freed += orphans.free_from_set_up();
   if (freed != 0) tell_of_orphans(freed);
+  lanescope::agent::attach::end_set_up(get_export_table);
   lanescope::agent::attach::set_fresh_nvtx_up();
   if (injection != Injection::kInstalled) return 0;
   lanescope::agent::osrt::watch_process_calls();
@@ -99,6 +100,11 @@ static int inject_nvtx(NvtxGetExportTableFunc_t get_export_table, lanescope::age
 LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   if (!is_filled_in()) return 0;
   return inject_nvtx(get_export_table, {__builtin_frame_address(0), __builtin_return_address(0)});
+}
+
+// Called in its place by the library that NVTX loads first (nvtx_entry/library.cpp).
+LANESCOPE_EXPORT int lanescope_agent_inject_nvtx(NvtxGetExportTableFunc_t get_export_table, const void* frame, const void* returns_to) {
+  return is_filled_in() ? inject_nvtx(get_export_table, {frame, returns_to}) : 0;
 }
 
 // Called by NVTX 1 and 2 (libnvToolsExt.so.1), once per process.

@@ -53,6 +53,27 @@ TEST_CASE("a program without a descriptor left at its first range is recorded wh
   CHECK_THAT(ran.messages, contains_text("5 processes could not be followed") && !contains_text("nothing dropped"));
 }
 
+TEST_CASE("a signal handler's ranges are recorded if the signal arrives while the first NVTX call loads the agent") {
+  const TemporaryFolder folder;
+  const std::string traced = GENERATE("nvtx", "nvtx,osrt");
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "-t", traced, "-s", "none", "--cpuctxsw=none", "-o", "x", program("lanescope_program_signal_in_first_call").string()});
+  const bool is_loaded_before = traced != "nvtx";  // then nothing is loaded in the call, and no signal comes
+  CHECK(ran.code == (is_loaded_before ? 1 : 0));
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "handled") == (is_loaded_before ? 0 : 1));
+  for (const char* each : {"first", "second"}) CHECK(count_events(*trace, TrackKind::kNvtxRanges, each) == 1);
+}
+
+TEST_CASE("a program whose limit leaves no room to load the agent at its first range is named") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "no-data", "400"});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages, contains_text("could not be followed in all that it did: it was seen with a limit that leaves no room to load an agent") &&
+                               !contains_text("nothing dropped"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text("of its NVTX and CUDA calls nothing is recorded"));
+}
+
 TEST_CASE("a program without a descriptor left at its first range, by which the agent would come, is named") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "opens-nothing", "400"});

@@ -204,7 +204,7 @@ std::vector<std::string> missing_parts() {
     if (!fs::exists(own_folder() / name, ignored)) missing.emplace_back(name);
   if (const Result<fs::path> agent = session::find_agent())
     for (const char* name : {"liblanescope-kernels.so", "liblanescope-mpi.so", "liblanescope-ucx.so", "liblanescope-opengl.so", "liblanescope-openmp.so",
-                             "liblanescope-openacc.so"})
+                             "liblanescope-openacc.so", "liblanescope-nvtx.so"})
       if (!fs::exists(agent->parent_path() / name, ignored)) missing.emplace_back(name);
   return missing;
 }

@@ -24,6 +24,7 @@
 #include "agent/nvtx/globals.h"
 #include "agent/nvtx/injection.h"
 #include "agent/nvtx/setup.h"
+#include "agent/nvtx_entry/entry.h"
 #include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
 #include "agent/process/held_signals.h"
@@ -49,6 +50,8 @@ using nvtx::kStarted;
 constexpr std::size_t kMaximumSegments = 16;
 constexpr std::size_t kGlobalsBytes = 2048;  // more than nvtxGlobals_t has in any version so far
 constexpr unsigned int kMaximumTableSize = 64;
+constexpr NvtxCallbackModule kModules[] = {NVTX_CB_MODULE_CORE,   NVTX_CB_MODULE_CUDA,  NVTX_CB_MODULE_OPENCL,
+                                           NVTX_CB_MODULE_CUDART, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_SYNC};
 constexpr Address kPageBytes = 4096;
 constexpr int kStartedPatience = 1000;           // checks of a library that another thread is initialising now
 constexpr std::int64_t kPatience = kSecond / 2;  // how long a thread that is about to fork waits for other threads
@@ -131,8 +134,7 @@ const Library& own_library() noexcept {
 // Calls visit(slot) for every function that the library's tables name.
 template <typename Visit>
 void for_each_function(const Globals& globals, const Library& library, Visit visit) noexcept {
-  for (const NvtxCallbackModule module :
-       {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_OPENCL, NVTX_CB_MODULE_CUDART, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_SYNC}) {
+  for (const NvtxCallbackModule module : kModules) {
     NvtxFunctionTable table = nullptr;
     unsigned int size = 0;
     if (globals.callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr || size > kMaximumTableSize) continue;
@@ -145,8 +147,7 @@ void for_each_function(const Globals& globals, const Library& library, Visit vis
 // file, and the loader would overwrite what we write. May fault, because it calls a function of a library that is not ready.
 bool is_filled_in(const Globals& globals, const Library& library) noexcept {
   bool is_whole = true;
-  for (const NvtxCallbackModule module :
-       {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_OPENCL, NVTX_CB_MODULE_CUDART, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_SYNC}) {
+  for (const NvtxCallbackModule module : kModules) {
     NvtxFunctionTable table = nullptr;
     unsigned int size = 0;
     if (globals.callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr || size > kMaximumTableSize) continue;
@@ -423,6 +424,20 @@ LateNvtx take_over_nvtx(Search extent) noexcept {
   return result;
 }
 
+void end_set_up(NvtxGetExportTableFunc_t get_export_table) noexcept {
+  Globals* const globals = nvtx::globals_of(get_export_table);
+  if (globals == nullptr || globals->state != kStarted) return;
+  for (const NvtxCallbackModule module : kModules) {
+    NvtxFunctionTable table = nullptr;
+    unsigned int size = 0;
+    if (globals->callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr || size > kMaximumTableSize) continue;
+    for (unsigned int index = 0; index < size; ++index)
+      if (table[index] != nullptr && !own_library().has_code(address_of(*table[index]))) *table[index] = nullptr;  // a trampoline to the initialisation
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  globals->state = kComplete;
+}
+
 void forget_search() noexcept {
   searcher.store(0, std::memory_order_relaxed);
   found_awaited = {};
@@ -432,7 +447,7 @@ void set_nvtx_up_before_forks() noexcept {
   Dl_info self{};
   if (dladdr(reinterpret_cast<const void*>(&set_nvtx_up_before_forks), &self) == 0) return;
   const char* const injection = getenv("NVTX_INJECTION64_PATH");
-  if (injection == nullptr || file_name(injection) != file_name(self.dli_fname)) return;
+  if (injection == nullptr || (file_name(injection) != file_name(self.dli_fname) && file_name(injection) != kNvtxEntryFile)) return;
   is_single_threaded = static_cast<const char*>(dlsym(RTLD_DEFAULT, "__libc_single_threaded"));
   on_fork_child(forget_search);
   is_awaited_by_nvtx = true;

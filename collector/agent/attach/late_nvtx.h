@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "agent/nvtx/injection.h"
+
 namespace lanescope::agent::attach {
 
 struct LateNvtx {
@@ -48,5 +50,9 @@ void set_nvtx_up() noexcept;
 // NVTX call of a loaded library needs no loader, whose lock may belong for ever to another thread in a child that was forked unannounced (_Fork, the system
 // call). Any thread; takes no memory of the program's.
 void set_fresh_nvtx_up() noexcept;
+
+// Ends the set-up that a library's first NVTX call has begun, on the thread of that call, once the agent has put in its functions: NVTX would do so when the
+// call returns to it. A signal handler that was held until then may make NVTX calls before that, and would wait for itself.
+void end_set_up(NvtxGetExportTableFunc_t get_export_table) noexcept;
 
 }  // namespace lanescope::agent::attach

@@ -18,7 +18,7 @@ constexpr std::size_t kMostSaid = 1u << 20;
 constexpr std::string_view kMark = "lanescope-copy ";
 
 // The parts of a recorder, relative to the folder of programs.
-constexpr std::array<std::string_view, 12> kParts{
+constexpr std::array<std::string_view, 13> kParts{
     "lanescope",
     "lanescope-code-names",
     "lanescope-gpu-metrics",
@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, 12> kParts{
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-opengl.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-openmp.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-openacc.so",
+    LANESCOPE_LIBRARIES_FROM_PROGRAMS "/liblanescope-nvtx.so",
     LANESCOPE_LIBRARIES_FROM_PROGRAMS "/lanescope",
 };
 

@@ -15,9 +15,10 @@ namespace lanescope::session {
 Error become_armed(const std::vector<std::string>& command, const std::filesystem::path& agent) {
   if (command.empty()) return {"There is no program to run.", ErrorKind::kUsage};
   for (const char* variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
-    if (const char* other = std::getenv(variable); other != nullptr && agent != other)
+    const bool is_nvtx = std::strcmp(variable, "NVTX_INJECTION64_PATH") == 0;
+    if (const char* other = std::getenv(variable); other != nullptr && agent != other && !(is_nvtx && nvtx_tool(agent) == other))
       return {std::string(variable) + " is set to " + other + " already, and only one such library is loaded. Unset it and start again."};
-    setenv(variable, agent.c_str(), 1);
+    setenv(variable, (is_nvtx ? nvtx_tool(agent) : agent).c_str(), 1);
   }
   setenv(channel::kArmedVariable, "1", 1);
   unsetenv(channel::kSocketVariable);

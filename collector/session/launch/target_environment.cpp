@@ -138,6 +138,12 @@ std::vector<std::string> plain_environment(const LaunchRequest& request, std::ve
   return variables;
 }
 
+std::filesystem::path nvtx_tool(const std::filesystem::path& agent) {
+  std::error_code ignored;
+  std::filesystem::path tool = agent.parent_path() / "liblanescope-nvtx.so";
+  return std::filesystem::exists(tool, ignored) ? tool : agent;
+}
+
 std::optional<std::string> known_filters() {
   const std::optional<unsigned> filters = own_filters();
   std::string digits = filters ? std::to_string(*filters) : "";
@@ -171,7 +177,8 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
     target.warnings.push_back("CUDA is not traced: " + std::string(kCudaInjection) + " is set to " + other +
                               " already, and CUDA loads only one such library. Unset it and record again.");
   }
-  if (const std::string other = value_of(target.variables, kNvtxInjection); settings.trace_nvtx && !other.empty() && other != agent) {
+  if (const std::string other = value_of(target.variables, kNvtxInjection);
+      settings.trace_nvtx && !other.empty() && other != agent && other != nvtx_tool(agent)) {
     target.warnings.push_back("NVTX goes to this recording, not to " + other + ", to which " + std::string(kNvtxInjection) + " was set.");
   }
   if (const auto obstacle = obstacle_in(agent, ""); obstacle && (settings.trace_cuda || settings.trace_nvtx)) {
@@ -186,8 +193,8 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
     target.warnings.push_back("Nothing can be recorded from within programs: Lanescope lies in " + agent.parent_path().string() +
                               ", on a file system from which nothing may be run (noexec). Install it on another one.");
   if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
-  if (settings.trace_nvtx) set(target.variables, kNvtxInjection, agent);
   const bool stands_before_calls = settings.trace_os_runtime || settings.trace_python_lock;
+  if (settings.trace_nvtx) set(target.variables, kNvtxInjection, stands_before_calls ? agent : nvtx_tool(agent));  // loaded already, it needs no other
   if (stands_before_calls) {
     put_in_front(target.variables, kPreload, for_glibc_alone(agent));
     if (settings.trace_python_lock) set(target.variables, channel::kPythonLockVariable, settings.trace_os_runtime ? "1" : channel::kPythonLockAlone);

@@ -26,6 +26,9 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
 // The value of channel::kFiltersVariable for programs that this process starts; nothing if the kernel does not count filters.
 [[nodiscard]] std::optional<std::string> known_filters();
 
+// The library that NVTX is to load in its first call: one beside the agent, which loads the agent. If it is missing, the agent.
+[[nodiscard]] std::filesystem::path nvtx_tool(const std::filesystem::path& agent);
+
 // A variable by which the agent comes into a program, and what it brings: "NVTX ranges".
 struct AgentVariable {
   std::string_view name;

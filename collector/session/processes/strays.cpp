@@ -319,7 +319,8 @@ bool StrayProcesses::is_any_ancestor(pid_t pid, const std::function<bool(pid_t)>
 std::string StrayProcesses::changed_variable(const std::map<std::string, std::string>& variables) const {
   for (const AgentVariable& each : way_->comes_by) {
     const auto found = variables.find(std::string(each.name));
-    if (found != variables.end() && found->second.find(way_->agent.string()) != std::string::npos) continue;
+    const auto names = [&found](const std::filesystem::path& library) { return found->second.find(library.string()) != std::string::npos; };
+    if (found != variables.end() && (names(way_->agent) || names(nvtx_tool(way_->agent)))) continue;
     return "its program was started " +
            (found == variables.end() ? "without " + std::string(each.name) : "with " + std::string(each.name) + "=" + beginning_of(found->second)) +
            ", by which the agent comes: its " + std::string(each.brings) +

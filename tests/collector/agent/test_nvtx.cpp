@@ -284,6 +284,12 @@ TEST_CASE("no first NVTX call looks for the agent where that is loaded from the 
   CHECK(std::system(command.c_str()) == 0);
 }
 
+TEST_CASE("a signal whose handler makes NVTX calls may arrive while the first NVTX call loads the agent, also if nobody records") {
+  const std::string tool = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-nvtx.so").string();
+  const std::string address = GENERATE("", "LANESCOPE_SOCKET=/nowhere");
+  CHECK(std::system((address + " NVTX_INJECTION64_PATH=" + tool + " " + program("lanescope_program_signal_in_first_call").string()).c_str()) == 0);
+}
+
 TEST_CASE("a child that was forked while another thread's first NVTX call looked for the agent goes on") {
   const std::string how = GENERATE("", " bare");
   CAPTURE(how);
