@@ -1,9 +1,8 @@
 /* Lanescope's traces for programs in C, and in every language that calls C: tables as streams of Arrow, reports and findings as text.
 
-   A function that can fail returns null or false then, and where `error` is not null, puts a sentence there for people: what is wrong, and what to
-   do. It is one's own, as all text that is not const: lanescope_free() takes it back. Text is UTF-8.
-
-   A trace does not change; any number of threads may use it at once, until it is closed. Streams go on when their trace has been closed. */
+   Errors: a function that fails returns null or false. If `error` is not null, it then points to a sentence for people: what is wrong, and what to do.
+   Ownership: the caller owns errors and all other text that is not const, and returns it with lanescope_free(). All text is UTF-8.
+   Threads: a trace does not change. Any number of threads may use it at the same time until it is closed. Streams stay usable after that. */
 #ifndef LANESCOPE_H
 #define LANESCOPE_H
 
@@ -17,46 +16,47 @@
 extern "C" {
 #endif
 
-/* "0.1.0": of the library that was loaded. */
+/* The version of the loaded library, for example "0.1.0". */
 LANESCOPE_API const char* lanescope_version(void);
 
 typedef struct lanescope_trace lanescope_trace;
 
-/* Opens a .trace file, or one of another tool that Lanescope reads: finished, cut off, or still being written (what is there now). Events of
-   files without an index are held in memory. */
+/* Opens a .trace file, or a file of another tool that Lanescope reads. The file may be finished, cut off, or still being written; in the last case the
+   trace is what the file contains now. Events of files without an index are held in memory. */
 LANESCOPE_API lanescope_trace* lanescope_open(const char* path, char** error);
 
-/* Opens several as one, such as those of all ranks of a job; by the time of day where all know theirs, else with their first events together. */
+/* Opens several files as one trace, for example those of all ranks of a job. They are aligned by the time of day if all of them have it; otherwise all
+   begin with their first events. */
 LANESCOPE_API lanescope_trace* lanescope_open_several(const char* const* paths, size_t count, char** error);
 
 LANESCOPE_API void lanescope_close(lanescope_trace* trace);
 
-/* What a trace lacks of what was recorded, by which answers about it may be others than those about the whole: that it was cut off or damaged, or not read
-   to its end, and what was dropped or had no room; sentences for people, which name the file where the trace is of several. Empty text where nothing
-   is known to be missing: of a compacted recording, which is read where an answer needs it, damage is not, which `lanescope info` looks for. */
+/* What is missing in a trace, so that answers about it may differ from answers about the whole: whether it was cut off, damaged, or not read to its end,
+   and what was dropped or found no room. The text consists of sentences for people; they name the file if the trace is of several. It is empty if nothing
+   is known to be missing. A compacted recording is read only as far as an answer needs, so its damage may be unknown; `lanescope info` looks for it. */
 LANESCOPE_API char* lanescope_losses(const lanescope_trace* trace, char** error);
 
-/* Names of all tables, a null behind them, whether a trace has rows for them or not: docs/tables.md says what each has. */
+/* The names of all tables, followed by null, including tables for which a trace has no rows. docs/tables.md describes each. */
 LANESCOPE_API const char* const* lanescope_tables(void);
 
-/* Fills `stream` with the rows of a table, sorted by start: structs of 65,536 rows at most, texts as dictionaries. It is the caller's, who calls
-   stream->release(), which is null after a failure. Batches are made on a thread of the library's while the stream is read. */
+/* Fills `stream` with the rows of a table, sorted by start, in structs of at most 65,536 rows, with texts as dictionaries. The caller owns the stream and
+   calls stream->release(), which is null after a failure. A thread of the library makes the batches while the stream is read. */
 LANESCOPE_API bool lanescope_table(const lanescope_trace* trace, const char* table, struct ArrowArrayStream* stream, char** error);
 
-/* Names of all reports, a null behind them. */
+/* The names of all reports, followed by null. */
 LANESCOPE_API const char* const* lanescope_reports(void);
 
-/* A report with its modifiers ("cuda_gpu_kern_sum:base:rows=10"), in a format: "json" (an array of objects, by column), "csv", "tsv", or "column" and
-   "table" for people. A report that finds nothing has no rows. */
+/* Makes a report, which is named with its modifiers ("cuda_gpu_kern_sum:base:rows=10"). Formats: "json" (an array of objects whose members are columns),
+   "csv", "tsv", and "column" and "table" for people. A report that finds nothing has no rows. */
 LANESCOPE_API char* lanescope_report(const lanescope_trace* trace, const char* report, const char* format, char** error);
 
-/* What costs time in a trace and what to do about it, as `lanescope analyze` finds it, the largest cost first and what is paid once last, in a format
-   of lanescope_report(): the columns Cost (ns), Start and End (ns since the trace began), GPU, PID, TID, Rule, Key, When, Finding, Seen and Advice, in
-   English; where nothing was found, no rows. Of the rule that is named, with its arguments ("gpu_bubbles:gap=5us"), or where `rule` is null, of all. On
-   all cores, in time that grows with the events. */
+/* Finds what costs time in a trace and what to do about it, as `lanescope analyze` does. The largest cost comes first; costs that are paid once come last.
+   `rule` names one rule with its arguments ("gpu_bubbles:gap=5us"); null means all rules. `format` is one of lanescope_report(). The columns are Cost (ns),
+   Start and End (ns since the trace began), GPU, PID, TID, Rule, Key, When, Finding, Seen and Advice, in English. There are no rows if nothing was found.
+   Uses all cores; the time grows with the number of events. */
 LANESCOPE_API char* lanescope_findings(const lanescope_trace* trace, const char* rule, const char* format, char** error);
 
-/* Takes text of this library; null is nothing. */
+/* Frees text that the caller owns. Null is ignored. */
 LANESCOPE_API void lanescope_free(char* text);
 
 #ifdef __cplusplus

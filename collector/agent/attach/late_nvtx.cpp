@@ -262,15 +262,18 @@ struct NvtxOfFile {
   }
 };
 
+// What the loader does with a file.
+enum class Loader { kIsDone, kMayGoOn };
+
 // Looks where the loader has filled in addresses, as it has in each such structure: a library's data may be gigabytes that nobody has touched. A program that
 // is linked to a fixed address, which is rare, has the addresses from its file: all its data is examined.
-void find_nvtx(const dl_phdr_info& information, bool is_unfinished, NvtxOfFile& nvtx) noexcept {
+void find_nvtx(const dl_phdr_info& information, Loader loader, NvtxOfFile& nvtx) noexcept {
   nvtx.library = describe(information);
   ReadablePages pages;
   const auto look_at = [&](Address word) { nvtx.look_at(word, pages); };
   if (information.dlpi_addr != 0) {
     for_each_filled_word(dynamic_section_of(information), look_at);
-    nvtx.is_to_come_again = is_unfinished && nvtx.count == 0;
+    nvtx.is_to_come_again = loader == Loader::kMayGoOn && nvtx.count == 0;
     return;
   }
   for (std::size_t i = 0; i < nvtx.library.data_count; ++i) {
@@ -282,11 +285,11 @@ void find_nvtx(const dl_phdr_info& information, bool is_unfinished, NvtxOfFile& 
 constinit NewFiles new_libraries;
 
 // Leaves structures that the loader is still working on for a later look.
-void leave_to_loader(NvtxOfFile& nvtx, bool is_unfinished) noexcept {
+void leave_to_loader(NvtxOfFile& nvtx, Loader loader) noexcept {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nvtx.count; ++i) {
     bool is_whole = false;
-    if (!is_unfinished && run_guarded([&] { is_whole = is_filled_in(*nvtx.each[i], nvtx.library); }) == Guarded::kFaulted) is_whole = false;
+    if (loader == Loader::kIsDone && run_guarded([&] { is_whole = is_filled_in(*nvtx.each[i], nvtx.library); }) == Guarded::kFaulted) is_whole = false;
     if (is_whole) nvtx.each[kept++] = nvtx.each[i];
   }
   nvtx.is_to_come_again = nvtx.is_to_come_again || kept < nvtx.count;
@@ -296,13 +299,13 @@ void leave_to_loader(NvtxOfFile& nvtx, bool is_unfinished) noexcept {
 // The file may have been shortened since it was loaded. The loader's lock, which is held here, is released after a fault as well.
 Guarded find_nvtx_guarded(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
   if (!is_whole(information)) return Guarded::kFaulted;
-  bool is_unfinished = false;
+  Loader loader = Loader::kIsDone;
   const Guarded found = run_guarded([&] {
-    is_unfinished = may_be_unfinished(information);
-    find_nvtx(information, is_unfinished, nvtx);
+    if (may_be_unfinished(information)) loader = Loader::kMayGoOn;
+    find_nvtx(information, loader, nvtx);
   });
   // A file that stays unfinished is so for another reason than the loader's work.
-  if (found != Guarded::kFaulted) leave_to_loader(nvtx, is_unfinished && new_libraries.waits_for_loader());
+  if (found != Guarded::kFaulted) leave_to_loader(nvtx, new_libraries.waits_for_loader() ? loader : Loader::kIsDone);
   return found;
 }
 

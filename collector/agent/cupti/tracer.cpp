@@ -145,7 +145,7 @@ bool Tracer::take_cupti(Arrival arrival) noexcept {
 void Tracer::give_cupti_back() noexcept {
   const Functions& functions = library_.functions;
   kernels_.end();
-  set_recording(false);
+  set_recording(Recorded::kNo);
   disable_resources(functions);
   if (buffers_.unread() != 0) functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   if (functions.unsubscribe != nullptr) functions.unsubscribe(subscriber_);

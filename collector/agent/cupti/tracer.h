@@ -80,7 +80,8 @@ class Tracer {
   bool begin_next_session() noexcept;  // returns true if there is one
   void write_for(channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
   void follow_settings() noexcept;
-  void set_recording(bool recording) noexcept;
+  enum class Recorded { kYes, kNo };
+  void set_recording(Recorded recorded) noexcept;
   void follow_unified_memory() noexcept;
   void check_event_records() noexcept;
   void drain() noexcept;

@@ -100,7 +100,7 @@ void Tracer::look() noexcept {
     if (session_state() == SessionState::kNone) {
       fall_silent_without_session();
       kernels_.end();
-      set_recording(false);
+      set_recording(Recorded::kNo);
       is_over_ = true;
     }
   }
@@ -142,7 +142,7 @@ bool Tracer::begin_next_session() noexcept {
   if (!session) return false;
   if (!is_without_cupti_) {
     kernels_.end();
-    set_recording(false);
+    set_recording(Recorded::kNo);
     library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   }
   for (Buffers::Completed last = buffers_.take_completed(); last.buffer != nullptr; last = buffers_.take_completed())
@@ -170,7 +170,7 @@ bool Tracer::begin_next_session() noexcept {
 
 void Tracer::follow_settings() noexcept {
   if (is_over_) return;
-  set_recording(memory_.header().settings.recording.load(std::memory_order_acquire) != 0);
+  set_recording(memory_.header().settings.recording.load(std::memory_order_acquire) != 0 ? Recorded::kYes : Recorded::kNo);
   if (!is_recording_) kernels_.end();
   if (is_recording_ && !follows_unified_memory_) follow_unified_memory();
 }
@@ -195,7 +195,8 @@ void Tracer::check_event_records() noexcept {
        cupti);
 }
 
-void Tracer::set_recording(bool recording) noexcept {
+void Tracer::set_recording(Recorded recorded) noexcept {
+  const bool recording = recorded == Recorded::kYes;
   if (is_recording_ == recording) return;
   if (!recording) {
     if (finish_wanted_.load(std::memory_order_acquire) == 0) records_->begin_late_graph_work();  // a program that is ending launches nothing more
@@ -254,7 +255,7 @@ void Tracer::drain() noexcept {
 // Events that were read and not written yet are counted as lost by the host; later buffers stay unread.
 void Tracer::end_reading() noexcept {
   publish_counts();
-  set_recording(false);
+  set_recording(Recorded::kNo);
   is_over_ = true;
   tell(ComponentState::kFailed, Severity::kError,
        "GPU activity is not recorded from here on: what CUPTI delivered led the agent to memory that can't be used. The program runs on.");
@@ -308,7 +309,7 @@ void Tracer::read_clock(std::int64_t now) noexcept {
 void Tracer::hand_everything_over() noexcept {
   if (is_over_ || has_handed_over_) return;
   set_phase(channel::AgentPhase::kDraining);
-  set_recording(false);
+  set_recording(Recorded::kNo);
   take_all_records();
   kernels_.end();  // after the records, because it may take longer than the process waits
   has_handed_over_ = true;

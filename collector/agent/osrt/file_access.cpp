@@ -49,11 +49,12 @@ void read_path(int descriptor, Path& path) noexcept {
   }
 }
 
-// `anew`: the file was just opened, so the remembered path may belong to another file, whose number this one got.
-void find_path(int descriptor, const struct stat& status, bool anew, Path& path) noexcept {
+// kAsNew: the file was just opened, so the remembered path may belong to another file, whose number this one got.
+enum class Looked { kAsNew, kAsKnown };
+void find_path(int descriptor, const struct stat& status, Looked looked, Path& path) noexcept {
   RememberedPath& known = remembered[(status.st_ino ^ status.st_dev * 31) % kRemembered];
   const bool is_mine = !known.is_in_use.exchange(true, std::memory_order_acquire);
-  if (is_mine && !anew && known.path.size != 0 && known.device == status.st_dev && known.number == status.st_ino) {
+  if (is_mine && looked == Looked::kAsKnown && known.path.size != 0 && known.device == status.st_dev && known.number == status.st_ino) {
     std::memcpy(path.bytes, known.path.bytes, known.path.size);
     path.size = known.path.size;
   } else {
@@ -72,7 +73,7 @@ void find_path(int descriptor, const struct stat& status, bool anew, Path& path)
   struct stat status;
   if (descriptor < 0 || !system::file_status(descriptor, status) || !(S_ISREG(status.st_mode) || S_ISBLK(status.st_mode))) return;
   Path path;
-  find_path(descriptor, status, record.category == static_cast<std::uint32_t>(channel::FileOperation::kOpen), path);
+  find_path(descriptor, status, record.category == static_cast<std::uint32_t>(channel::FileOperation::kOpen) ? Looked::kAsNew : Looked::kAsKnown, path);
   writer.write(record, {path.bytes, path.size});
 }
 

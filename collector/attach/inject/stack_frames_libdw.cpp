@@ -36,7 +36,8 @@ struct StackFrames::Session {
   static int add_frame(Dwfl_Frame* frame, void* argument);
 
   [[nodiscard]] bool lacks_tables(std::uint64_t address) const;
-  [[nodiscard]] Frame describe(std::uint64_t address, bool with_name) const;
+  enum class Name { kWanted, kLeftOut };
+  [[nodiscard]] Frame describe(std::uint64_t address, Name wanted) const;
 };
 
 namespace {
@@ -118,8 +119,8 @@ int StackFrames::Session::add_frame(Dwfl_Frame* frame, void* argument) {
   Dwarf_Addr address = 0;
   bool is_interrupted = false;  // else it is a return address, which follows the call
   if (!dwfl_frame_pc(frame, &address, &is_interrupted)) return DWARF_CB_ABORT;
-  const bool with_name = session.stack.frames.size() < kNamedFrames;
-  session.stack.frames.push_back(session.describe(is_interrupted ? address : address - 1, with_name));
+  const Name name = session.stack.frames.size() < kNamedFrames ? Name::kWanted : Name::kLeftOut;
+  session.stack.frames.push_back(session.describe(is_interrupted ? address : address - 1, name));
   if (session.lacks_tables(address)) return DWARF_CB_ABORT;
   return session.stack.frames.size() < kMaximumFrames ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
@@ -137,12 +138,12 @@ bool StackFrames::Session::lacks_tables(std::uint64_t address) const {
   return mark && std::memcmp(mark->data(), ELFMAG, SELFMAG) == 0;
 }
 
-Frame StackFrames::Session::describe(std::uint64_t address, bool with_name) const {
+Frame StackFrames::Session::describe(std::uint64_t address, Name wanted) const {
   Frame frame{address, {}, {}};
   Dwfl_Module* module = dwfl_addrmodule(dwfl, address);
   if (module == nullptr) return frame;
   if (const char* file = dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr)) frame.file = file;
-  if (!with_name) return frame;
+  if (wanted == Name::kLeftOut) return frame;
   GElf_Off offset = 0;
   GElf_Sym symbol{};
   const char* name = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);

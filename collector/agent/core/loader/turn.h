@@ -1,4 +1,9 @@
-// A turn at the list of loaded files. Not a lock, because a thread that forks within a callback of the loader would wait for one that waits for the loader.
+// The turn of one thread at the list of loaded files.
+//
+// It is no lock: it may be refused after a limited time. A thread that forks within a callback of the loader would otherwise wait for ever for a holder that
+// waits for the loader.
+//
+// Threads: any. The child of a fork must set the holder to 0, because the holder's thread does not exist there.
 #pragma once
 
 #include <atomic>
@@ -14,11 +19,11 @@ namespace lanescope::agent {
 
 class [[nodiscard]] Turn {
  public:
-  // The holder: a kernel thread id; 0: nobody. The child of a fork must set it to 0, because the holder does not exist there.
+  // The kernel's number of the thread whose turn it is; 0: nobody's.
   using Holder = std::atomic<std::uint32_t>;
 
-  // Waits for the one whose turn it is, half a second at most, and no longer than a fork is waited for while another thread forks, whom that one may wait for;
-  // not where that is this thread, or a thread of the program that is in the list.
+  // Takes the turn, or waits until the holder has ended its own: at most half a second; at most kForkPatience while another thread forks, because the holder
+  // may wait for that thread. Does not wait if this thread forks, or if a thread of the program is in the list. Converts to false if the turn was refused.
   explicit Turn(Holder& holder) noexcept : holder_(holder) {
     constexpr std::int64_t kLook = kMillisecond / 20;
     const std::int64_t begin = monotonic_now();
