@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -274,10 +276,26 @@ Message advice_for_blocked(const Trace& trace, const BusyThread& busy, const Mes
 
 Message was_text(const std::string& gpu) { return Message("{gpu} was", {{"gpu", gpu}}); }
 
+// The number of GPUs of the machines, in which one that several recordings saw counts once.
+std::size_t distinct_gpus(const Trace& trace, const IdleGroups& collected) {
+  std::set<std::string_view> known;
+  std::size_t unknown = 0;
+  for (const GpuIdle& gpu : collected.gpus) {
+    const std::string& uuid = trace.gpus()[gpu.gpu].uuid;
+    if (uuid.empty())
+      ++unknown;
+    else
+      known.insert(uuid);
+  }
+  return known.size() + unknown;
+}
+
 // "GPU 0 was"; the summary has the GPU's full name.
 Message gpus_text(const Trace& trace, const IdleGroups& collected) {
-  return collected.gpus.size() == 1 ? was_text(GpuTexts(trace).plain(collected.gpus.front().gpu))
-                                    : Message("{gpus} were together", {{"gpus", counted(collected.gpus.size(), "GPU")}});
+  if (collected.gpus.size() == 1) return was_text(GpuTexts(trace).plain(collected.gpus.front().gpu));
+  const std::size_t distinct = distinct_gpus(trace, collected);
+  if (distinct == 1) return Message("1 GPU was, in {recordings},", {{"recordings", counted(collected.gpus.size(), "recording")}});
+  return Message("{gpus} were together", {{"gpus", counted(distinct, "GPU")}});
 }
 
 // Whose idle time a finding is about: that of one GPU if it has nearly all, otherwise that of all GPUs together.
@@ -430,6 +448,27 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
   return findings;
 }
 
+// Costs of kernels are those of all iterations. Idle time is known of those alone in which no counters were read: its costs would be ranked too low among them.
+void cost_in_all_iterations(const Trace& trace, const LoopWork& work, std::vector<Finding>& findings) {
+  std::size_t all = 0;
+  for (const IterationSeries& series : work.iterations()) {
+    if (work.disturbed(series.process).empty()) return;  // another program's idle time counts whole
+    const std::size_t iterations = iteration_times(trace, series).size();
+    all += iterations - std::min(iterations, warm_up_iterations(trace, series));
+  }
+  const std::size_t disturbed = work.disturbed_iterations();
+  if (all <= disturbed) return;
+  const std::size_t counting = all - disturbed;
+  for (Finding& finding : findings) {
+    if (finding.recurrence == Recurrence::kOnce) continue;
+    finding.cost = static_cast<Nanoseconds>(static_cast<double>(finding.cost) * static_cast<double>(all) / static_cast<double>(counting));
+    finding.seen = followed_by(
+        finding.seen, Message("In all {iterations}, of which {counting} count here, that is about {time}.",
+                              {{"iterations", counted(all, "iteration")}, {"counting", std::to_string(counting)}, {"time", duration_text(finding.cost)}}));
+  }
+  rank(findings);
+}
+
 Message summary_of(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, Nanoseconds gap) {
   const Nanoseconds idle = collected.recurring_idle();
   const Message who = collected.gpus.size() == 1 ? was_text(gpu_label(trace, collected.gpus.front().gpu)) : gpus_text(trace, collected);
@@ -485,13 +524,17 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
   if (collected.reading > 0)
     answer.summary =
         followed_by(answer.summary, Message("{time} more went into reading the counters of kernels.", {{"time", duration_text(collected.reading)}}));
-  if (work.disturbed_iterations() > 0)
-    answer.summary = followed_by(answer.summary, Message("{iterations} in which that was done are left out of idle time, while kernels count in all.",
-                                                         {{"iterations", counted(work.disturbed_iterations(), "iteration")}}));
+  if (const std::size_t disturbed = work.disturbed_iterations(); disturbed > 0)
+    answer.summary =
+        followed_by(answer.summary, Message(disturbed == 1 ? "{iterations} in which that was done is left out of idle time, while kernels count in all."
+                                                           : "{iterations} in which that was done are left out of idle time, while kernels count in all.",
+                                            {{"iterations", counted(disturbed, "iteration")}}));
   if (loop.left_out() > 0)
-    answer.summary = followed_by(
-        answer.summary, Message("{iterations} that the recording does not have whole are left out.", {{"iterations", counted(loop.left_out(), "iteration")}}));
+    answer.summary = followed_by(answer.summary, Message(loop.left_out() == 1 ? "{iterations} that the recording does not have whole is left out."
+                                                                              : "{iterations} that the recording does not have whole are left out.",
+                                                         {{"iterations", counted(loop.left_out(), "iteration")}}));
   answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"));
+  if (work.disturbed_iterations() > 0) cost_in_all_iterations(trace, work, answer.findings);
   answer.tables.push_back({"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});
   answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, loop, collected)});
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});

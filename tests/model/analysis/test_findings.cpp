@@ -650,3 +650,17 @@ TEST_CASE("a slow iteration of a program without a GPU is laid to what its threa
   CHECK_THAT(slow(ThreadState::kRunnable).findings.front().advice.english(), contains_text("Leave the program more processors"));
   CHECK_THAT(slow(ThreadState::kRunning).findings.front().advice.english(), contains_text("Look at what the thread ran then"));
 }
+
+TEST_CASE("a GPU that several recordings saw, one after the other, counts once") {
+  const auto summary_of = [](const std::vector<std::string>& names) {
+    std::vector<std::filesystem::path> files;
+    for (const std::string& name : names) files.push_back(lanescope::test::data_file(name + ".trace"));
+    const auto trace = open_traces(files);
+    REQUIRE(trace);
+    return answer(**trace, "gpu_bubbles").summary.english();
+  };
+  // GPU 055a5b27-... and 71143058-..., by the UUIDs in the files.
+  const std::string one = "torch_training_workers0", also_one = "torch_training_workers4", other = "torch_loader_samples";
+  CHECK_THAT(summary_of({one, also_one}), contains_text("1 GPU was, in 2 recordings, idle for ") && contains_text("of 2 runs, one after the other"));
+  CHECK_THAT(summary_of({one, other, also_one}), contains_text("2 GPUs were together idle for ") && contains_text("of 3 runs, one after the other"));
+}

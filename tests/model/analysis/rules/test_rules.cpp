@@ -318,6 +318,10 @@ TEST_CASE("iterations in which counters were read say nothing of the program's o
   CHECK_THAT(cpu_code(*some).title.english(), contains_text("idle for 8.99 ms (18 % of the loop"));
   CHECK_THAT(answer(*some, "gpu_bubbles").summary.english(),
              contains_text("5 iterations in which that was done are left out of idle time, while kernels count in all."));
+  // Costs of kernels are those of all ten steps: so is that of idle time, which the other five tell.
+  CHECK(cpu_code(*some).cost > 17 * kMillisecond);
+  CHECK(cpu_code(*some).cost < 19 * kMillisecond);
+  CHECK_THAT(cpu_code(*some).seen.english(), contains_text("In all 10 iterations, of which 5 count here, that is about 18.0 ms."));
   CHECK(answer(*some, "tail").findings.empty());
   for (const std::string_view range : {"", ":range=batch_1"}) CHECK(answer(*some, "tail:slower=10:share=0" + std::string(range)).tables.empty());
   CHECK(cpu_code(*most).cost > 30 * kMillisecond);  // two undisturbed iterations do not tell which one is usual
