@@ -132,6 +132,15 @@ CLI::Validator trace_file() {
   return CLI::Validator(change, "", "trace");
 }
 
+CLI::Validator recording_name() {
+  const auto check = [](const std::string& name) -> std::string {
+    if (name == "-") return "- names no file: a recording is one, and does not go to standard output";
+    if (name.starts_with('-')) return in_quotes(name) + " looks like an option; for a file of this name write ./" + name;
+    return {};
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Validator session_name() {
   constexpr std::size_t kLongest = 64;
   const auto check = [](const std::string& text) -> std::string {

@@ -52,6 +52,9 @@ enum class Zero { kTaken, kRefused };
 // The request can't be done as it was made: exit code 2.
 [[nodiscard]] Error usage_error(std::string text);
 
+// A name for a recording: no option that took the name's place, and not standard output.
+[[nodiscard]] CLI::Validator recording_name();
+
 // A name that can be part of a file's name.
 [[nodiscard]] CLI::Validator session_name();
 

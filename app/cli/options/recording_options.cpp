@@ -49,6 +49,7 @@ void describe_recording(CLI::App& app, RecordingOptions& options, Targets target
                               "variable; where only children of the program have it, they\n"
                               "get a file for each value. %%: a percent sign")
       ->type_name("FILE")
+      ->check(recording_name())
       ->default_str("report%n")
       ->group(kOutput);
   app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group(kOutput);

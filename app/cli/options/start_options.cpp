@@ -20,7 +20,11 @@ void describe_start(CLI::App& app, StartOptions& options) {
          "-x,--stop-on-exit", [&options](std::int64_t count) { options.stop_on_exit = count > 0; },
          "End when the program ends; false: with lanescope stop [true]")
       ->group("When");
-  app.add_option("-o,--output", options.output, "The file, as for lanescope profile")->type_name("FILE")->default_str("report%n")->group("Output");
+  app.add_option("-o,--output", options.output, "The file, as for lanescope profile")
+      ->type_name("FILE")
+      ->check(recording_name())
+      ->default_str("report%n")
+      ->group("Output");
   app.add_flag("-f,--force-overwrite", options.overwrite, "Replace the file when it exists [false]")->group("Output");
   describe_reports(app, options.reports);
   app.add_option("--session", options.session, "Which session")->type_name("NAME")->group("Session");

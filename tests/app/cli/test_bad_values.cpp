@@ -57,6 +57,8 @@ const std::vector<Case> kCases{
     {"--trace=", "--trace needs a value"},
     {"--trace=cudaa", "Did you mean cuda?"},
     {"--output=x%z", "%z"},
+    {"--output=-", "- names no file"},
+    {"--output=-x", "\"-x\" looks like an option; for a file of this name write ./-x"},
     {"--output=x%q{RANK", "that is not one of %p"},
     {"--label=run", "\"run\" is no KEY=VALUE"},
     {"--label==x", "is no KEY=VALUE"},
