@@ -109,6 +109,13 @@ int print_reports(const std::string& name) {
   return kSuccess;
 }
 
+// True for `-r ,`, after which the file would be taken for a report.
+bool has_empty_list(const Arguments& arguments) {
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i)
+    if ((arguments[i] == "-r" || arguments[i] == "--report") && arguments[i + 1].find_first_not_of(',') == std::string::npos) return true;
+  return false;
+}
+
 }  // namespace
 
 int run_stats(Arguments arguments) {
@@ -130,8 +137,10 @@ int run_stats(Arguments arguments) {
                      "processes that have it, such as ranks, in each one's own. Of several ranges of this name, the first; INDEX counts from 0");
   auto* help_reports = app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
   app.footer(kStatsFooter);
+  const bool names_no_report = has_empty_list(arguments);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (help_reports->count() > 0) return print_reports(help_report);
+  if (names_no_report) return fail({"-r names no report. Those that there are: lanescope stats --help-reports", ErrorKind::kUsage});
   if (files.empty()) return fail({"Name the trace file: lanescope stats FILE", ErrorKind::kUsage});
 
   const auto options = filter.parse();

@@ -36,6 +36,15 @@ std::string help_of(const std::string& command) {
 
 }  // namespace
 
+TEST_CASE("an empty list of reports is no missing file") {
+  std::ostringstream messages;
+  std::streambuf* const before = std::cerr.rdbuf(messages.rdbuf());
+  const int code = cli::run({"stats", "-r", ",", trace("cuda_streams")});
+  std::cerr.rdbuf(before);
+  CHECK(code == cli::kUsage);
+  CHECK_THAT(messages.str(), contains_text("-r names no report"));
+}
+
 TEST_CASE("stats says once, in one line, what a trace lacks for its reports") {
   const std::string file = trace("transpositions");  // only kernels and copies
   std::ostringstream messages, tables;
