@@ -333,6 +333,7 @@ std::optional<Error> Recording::Run::note_closed(const ClosedFile& file, EndReas
     if (failure && !outcome_.failure) outcome_.failure = failure;
   }
   if (file.failure) report(file.failure->text);
+  if (!file.kept.empty()) report(file.kept);
   if (elsewhere) report(elsewhere->text);
   return failure;
 }

@@ -184,6 +184,24 @@ std::string begin_of(const session::CaptureRange& range) {
 
 }  // namespace
 
+namespace {
+
+// What no file says in these numbers: processes that were not followed, and records by process.
+std::vector<std::string> losses_of_processes(const session::RecordingOutcome& outcome) {
+  std::vector<std::string> lines;
+  if (outcome.unfollowed_processes > 0) lines.push_back(unfollowed_text(outcome.unfollowed_processes));
+  for (const session::ProcessCompleteness& process : outcome.processes) {
+    const std::string name = "[" + std::to_string(process.pid) + "] " + process.name + ": ";
+    if (process.dropped > 0)
+      lines.push_back(name + grouped_digits(process.dropped) + " of " + counted(process.produced + process.dropped, "record") + " dropped");
+    if (process.unreturned_buffers > 0)
+      lines.push_back(name + "it ended with " + counted(process.unreturned_buffers, "CUPTI buffer") + ", whose records are lost");
+  }
+  return lines;
+}
+
+}  // namespace
+
 std::vector<std::string> losses(const session::RecordingOutcome& outcome) {
   std::vector<std::string> lines;
   std::uint64_t unwritten = 0;
@@ -195,14 +213,8 @@ std::vector<std::string> losses(const session::RecordingOutcome& outcome) {
   if (unwritten > 0 || was_full)
     lines.push_back((unwritten > 0 ? counted(unwritten, "more event") + " had no room in the file" : std::string("The file had no room for more")) +
                     (was_full ? ", and what came behind them was not recorded" : ""));
-  if (outcome.unfollowed_processes > 0) lines.push_back(unfollowed_text(outcome.unfollowed_processes));
-  for (const session::ProcessCompleteness& process : outcome.processes) {
-    const std::string name = "[" + std::to_string(process.pid) + "] " + process.name + ": ";
-    if (process.dropped > 0)
-      lines.push_back(name + grouped_digits(process.dropped) + " of " + counted(process.produced + process.dropped, "record") + " dropped");
-    if (process.unreturned_buffers > 0)
-      lines.push_back(name + "it ended with " + counted(process.unreturned_buffers, "CUPTI buffer") + ", whose records are lost");
-  }
+  const std::vector<std::string> of_processes = losses_of_processes(outcome);
+  lines.insert(lines.end(), of_processes.begin(), of_processes.end());
   return lines;
 }
 
@@ -226,8 +238,8 @@ void print_outcome(const session::Recording& recording, const session::Recording
     events += file.events;
     bytes += file.bytes;
   }
-  const std::vector<std::string> lost = losses(outcome);
   const std::string missing = missing_from(outcome.files);
+  const std::vector<std::string> lost = missing.empty() ? losses(outcome) : losses_of_processes(outcome);  // said once
   const bool whole = missing.empty() && outcome.statistics.dropped == 0 && lost.empty() && !outcome.failure;
   if (!outcome.files.empty())
     std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)

@@ -1,6 +1,8 @@
 #include "file/file_log.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include "clock.h"
@@ -61,6 +63,8 @@ void FileLog::open(TraceFileWriter file, const proto::SessionStart& start) {
   events_ = 0;
   opened_ = start.epoch();
   whole_from_ = 0;
+  lacked_room_ = false;
+  kept_.clear();
   gives_up_ = true;
   first_new_ = prologue_.first_new();
   begun_ = prologue_.known();
@@ -112,7 +116,10 @@ void FileLog::hold(const FrameRun& run, std::uint64_t events) {
   held_bytes_ += bytes;
   events_ += events;
   const std::uint64_t most = rules_.maximum_bytes ? *rules_.maximum_bytes - std::min(*rules_.maximum_bytes, file_->finished_size()) : most_held();
-  while (!held_.empty() && ((gives_up_ && now - held_.front().time > rules_.keep_last->count()) || held_bytes_ > most)) give_up_oldest();
+  while (!held_.empty() && ((gives_up_ && now - held_.front().time > rules_.keep_last->count()) || held_bytes_ > most)) {
+    lacked_room_ = lacked_room_ || held_bytes_ > most;
+    give_up_oldest();
+  }
   bytes_ = file_->size() + held_bytes_;
 }
 
@@ -140,6 +147,7 @@ std::vector<std::byte> FileLog::held_to_size() {
     if (!rules_.maximum_bytes || held_.empty()) return known;
     const std::size_t too_many = too_many_behind(known);
     if (too_many == 0) return known;
+    lacked_room_ = true;
     for (std::size_t i = 0; i < too_many; ++i) give_up_oldest();
   }
 }
@@ -170,6 +178,19 @@ void FileLog::write_held() {
   events_ = 0;
   if (!known.empty()) append({known, {}}, 0);
   for (; !held_.empty(); let_oldest_go()) append_or_count(held_.front().run(), held_.front().events);
+}
+
+std::string FileLog::kept_of(std::int64_t end) const {
+  const auto seconds = [](std::int64_t duration) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.4g s", static_cast<double>(std::max<std::int64_t>(0, duration)) / 1e9);
+    return std::string(text.data());
+  };
+  const std::string all = seconds(end - opened_), asked = seconds(rules_.keep_last->count());
+  const std::string kept = file_->path().string() + " has the last " + seconds(end - whole_from_) + " of " + all;
+  const bool is_short = lacked_room_ && end - whole_from_ < rules_.keep_last->count();
+  if (!is_short) return kept + ", as --ring asks; what came before was not kept.";
+  return kept + ", in place of the " + asked + " of --ring: more had no room in " + (rules_.maximum_bytes ? "the file (--max-file-size)." : "memory.");
 }
 
 void FileLog::absorb(std::span<const std::byte> frames) {
@@ -230,6 +251,7 @@ Whereabouts FileLog::close(proto::SessionEnd end) {
   constexpr std::uint64_t kMostSlack = 64u << 20;
   if (rules_.keep_last) write_held();
   if (whole_from_ != 0) end.set_whole_from(std::min(whole_from_, end.time()));
+  if (whole_from_ != 0) kept_ = kept_of(end.time());
   bool is_finished = !has_no_room_ && finish(end);
   // Another program may take the free room of the disk; each attempt therefore asks for more.
   for (std::uint64_t slack = kEndBytes + kEntryBytes * last_words_.size(); !is_finished && slack <= kMostSlack; slack *= 4) {

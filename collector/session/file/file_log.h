@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -74,6 +75,8 @@ class FileLog {
   [[nodiscard]] bool is_full() const noexcept;
   // Events of the current or last file for which it had no room.
   [[nodiscard]] std::uint64_t unwritten() const noexcept { return unwritten_; }
+  // One sentence about which part of the last file was kept; empty without keep_last, and if all of it was.
+  [[nodiscard]] const std::string& kept() const noexcept { return kept_; }
 
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }  // of the current or last file
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
@@ -114,6 +117,8 @@ class FileLog {
   [[nodiscard]] std::vector<std::byte> last_words() const;
   void absorb(std::span<const std::byte> frames);
   void absorb_later();
+  // Requires: keep_last, and something was dropped. `end`: of the recording, CLOCK_MONOTONIC ns.
+  [[nodiscard]] std::string kept_of(std::int64_t end) const;
 
   LogRules rules_;
   FrameSink sink_;
@@ -123,6 +128,8 @@ class FileLog {
   std::map<std::uint32_t, std::size_t> held_of_;  // how many held parts a process has
   std::uint64_t held_bytes_ = 0;
   std::int64_t whole_from_ = 0;  // CLOCK_MONOTONIC ns at which the last dropped events came; 0: none were dropped
+  bool lacked_room_ = false;     // something was dropped that is not older than keep_last
+  std::string kept_;
   std::int64_t opened_ = 0;
   std::uint32_t first_new_ = 0;    // instances from here on started after the file was opened
   std::set<std::uint32_t> begun_;  // processes that started before it and had not ended then

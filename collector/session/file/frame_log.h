@@ -32,6 +32,7 @@ struct ClosedFile {
   Whereabouts whereabouts = {};  // before it was closed
   std::optional<Error> failure;
   std::optional<FileIdentity> identity;
+  std::string kept = {};  // one sentence about which part was kept; empty if all of it was
 };
 
 // A recording has one file. If its name depends on variables that the recorded program sets for its children (-o rank%q{RANK} around a launcher), processes

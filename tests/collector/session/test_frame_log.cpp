@@ -155,9 +155,13 @@ TEST_CASE("a ring gives up what is older than it keeps, but no names") {
     recorded.event();
     recorded.event_with_first_name();
     const std::uint64_t events = recorded.log.events();
-    recorded.log.close({});
+    proto::SessionEnd end;
+    end.set_time(monotonic_now());
+    const std::vector<ClosedFile> closed = recorded.log.close(end);
     is_kept = monotonic_now() - second < kKept;
     if (!is_kept) continue;
+    REQUIRE(closed.size() == 1);
+    CHECK_THAT(closed.front().kept, contains_text(path.string() + " has the last ") && contains_text(", as --ring asks"));
     CHECK(events == 2);
     CHECK(names(path) == std::vector<std::string>{"step 2", "step 1"});
   }
@@ -266,7 +270,9 @@ TEST_CASE("a ring gives up its oldest where the size that its file may have woul
     for (std::uint32_t k = 0; k < kEvents; ++k) chunk.mutable_nvtx_ranges()->add_start_delta(2);
     log.write({proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, kEvents}, chunk);
   }
-  log.close({});
+  proto::SessionEnd end;
+  end.set_time(monotonic_now());
+  CHECK_THAT(log.close(end).front().kept, contains_text(" in place of the 3600 s of --ring: more had no room in the file (--max-file-size)."));
   CHECK(log.unwritten() == 0);
   auto reader = TraceFileReader::open(folder.path() / "ring.trace");
   REQUIRE(reader);
