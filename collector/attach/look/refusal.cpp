@@ -1,4 +1,6 @@
 // The reasons against attaching, one sentence each, in the order in which a user would have to remove them.
+#include <unistd.h>
+
 #include "collector/attach/candidate.h"
 
 namespace lanescope::attach {
@@ -45,6 +47,9 @@ std::optional<std::string> refused_by_rights(const Candidate& candidate, const T
 
 std::optional<std::string> refused_by_access(const Candidate& candidate) {
   if (candidate.access != Access::kDenied) return std::nullopt;
+  if (geteuid() == 0)
+    return "its memory map can't be read, by root either: it is about to end, or this container or the kernel's security module forbids it. Run lanescope "
+           "outside the container, or allow it CAP_SYS_PTRACE.";
   return "its memory map can't be read (it runs with other privileges than its user, or is about to end). Run lanescope with sudo.";
 }
 

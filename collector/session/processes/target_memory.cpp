@@ -13,7 +13,10 @@
 namespace lanescope::session {
 namespace {
 
-Error no_memory() { return {std::string("No shared memory for a process of the recording: ") + std::strerror(errno) + "."}; }
+Error no_memory() {
+  const char* const remedy = errno == EFBIG ? " Allow larger files (ulimit -f) and record again." : "";
+  return {std::string("No shared memory for a process of the recording: ") + std::strerror(errno) + "." + remedy};
+}
 
 void write_domains(channel::Settings& shared, const CaptureSettings& settings) {
   for (const std::string& domain : settings.domains) {

@@ -24,12 +24,17 @@ std::size_t sequence_length(std::string_view text) noexcept {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
-// The control character that the sequence encodes; 0 if it is none (and for NUL, see append_printable).
+// The control character that the sequence encodes, or the one that turns the direction of what follows (U+202A to U+202E, U+2066 to U+2069), by which a name
+// could show as another one; 0 if it is none (and for NUL, see append_printable).
 unsigned control_character(std::string_view sequence) noexcept {
   const auto first = static_cast<unsigned char>(sequence[0]);
   if (sequence.size() == 1) return first < 0x20 || first == 0x7f ? first : 0;
   const auto second = static_cast<unsigned char>(sequence[1]);
-  return sequence.size() == 2 && first == 0xc2 && second < 0xa0 ? second : 0;
+  if (sequence.size() == 2) return first == 0xc2 && second < 0xa0 ? second : 0;
+  if (sequence.size() != 3 || first != 0xe2 || (second != 0x80 && second != 0x81)) return 0;
+  const unsigned character = 0x2000u + (second - 0x80u) * 64u + (static_cast<unsigned char>(sequence[2]) & 0x3fu);
+  const bool turns_direction = (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+  return turns_direction ? character : 0;
 }
 
 void append_escaped(std::string& to, unsigned character, LineBreaks breaks) {

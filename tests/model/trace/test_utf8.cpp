@@ -12,6 +12,8 @@ TEST_CASE("what a terminal would take for a command is shown as text") {
   const auto shown = [](std::string_view text) { return printable(text, LineBreaks::kEscaped); };
   CHECK(shown("plain, \xc3\xa9 \xf0\x9f\x98\x80 \\u001b") == "plain, \xc3\xa9 \xf0\x9f\x98\x80 \\u001b");
   CHECK(shown("\x1b]0;title\x07") == "\\u001b]0;title\\u0007");
+  CHECK(shown("a\xe2\x80\xae"
+              "b\xe2\x81\xa9 \xe2\x80\x93 \xe2\x82\xac") == "a\\u202eb\\u2069 \xe2\x80\x93 \xe2\x82\xac");  // they turn what follows; a dash and a euro do not
   CHECK(shown("\xc2\x9b"
               "31m\x7f") == "\\u009b31m\\u007f");  // the same commands as one character of Unicode
   CHECK(shown("\xc2\xa0") == "\xc2\xa0");          // the first character after them
