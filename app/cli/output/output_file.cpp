@@ -1,6 +1,7 @@
 #include "output/output_file.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "collector/session/inheritance.h"
 #include "model/file/privacy.h"
 #include "model/file/written_in_place.h"
 #include "model/import/open_trace.h"
@@ -93,6 +95,8 @@ void keep_as_private_as(std::span<const std::filesystem::path> inputs) { keep_ne
 
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {
   if (const Result<void> sound = check_is_no_input(output, std::array<std::filesystem::path, 1>{input}); !sound) return sound;
+  if (output == kStandardOutput && !session::inherited(STDOUT_FILENO))  // /dev/null is in its place
+    return Error{"Standard output is closed. Open it, or name a file with -o."};
   std::error_code missing;  // opening explains what is wrong
   if (output != kStandardOutput && overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(output, missing))
     return Error{output + " exists already. Give another name with -o, or allow overwriting with -f."};

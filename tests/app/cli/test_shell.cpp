@@ -223,6 +223,14 @@ TEST_CASE("tables that find no room leave no file, and say why") {
   CHECK(shell.count_files() == 0);
 }
 
+TEST_CASE("an export to standard output that is closed fails") {
+  const Shell shell;
+  const auto closed = shell.run("lanescope export -t csv -o - " + trace() + " >&-");
+  CHECK(closed.code == 1);
+  CHECK_THAT(closed.messages, contains_text("Standard output is closed."));
+  CHECK(shell.run("lanescope export -t csv -o - " + trace() + " >/dev/null").code == 0);
+}
+
 TEST_CASE("an export that finds no room names what was asked for, in the same sentence whatever it is") {
   const Shell shell;
   const std::string type = GENERATE(as<std::string>{}, "sqlite", "parquet", "parquetdir", "json", "csv", "text");
