@@ -23,9 +23,10 @@ qsizetype counter_length(QStringView text) {
   return is_counter ? length : 0;
 }
 
-// The number at the end of a name is kept, because it distinguishes neighbours: "st…12".
+// The number at the end of a name is kept, because it distinguishes neighbours: "st…12", or "12" alone.
 QString shortened(const QString& text, int width, const QFontMetrics& metrics) {
-  const QString end = QChar(0x2026) + text.last(counter_length(text));
+  const QString number = text.last(counter_length(text)), end = QChar(0x2026) + number;
+  if (!number.isEmpty() && metrics.horizontalAdvance(end) > width && metrics.horizontalAdvance(number) <= width) return number;
   if (end.size() == 1 || metrics.horizontalAdvance(end) > width) return metrics.elidedText(text, Qt::ElideRight, width);
   QString begin = text.chopped(end.size() - 1).trimmed();
   while (metrics.horizontalAdvance(begin + end) > width) begin.chop(1);
