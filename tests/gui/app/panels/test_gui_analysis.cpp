@@ -2,6 +2,7 @@
 #include <QAbstractItemModelTester>
 #include <QChart>
 #include <QClipboard>
+#include <QGraphicsTextItem>
 #include <QLegend>
 #include <QRegularExpression>
 
@@ -501,14 +502,28 @@ class AnalysisTest : public TwoRunsTest {
 
   void ofSeveralGpusTheChartNamesEachWithItsAverage() {
     ui::UtilisationChart chart;
-    chart.setUtilisation({{0, 100}, {{"GPU 0", {1, 0.5}}, {"GPU 1", {0, 0}}}});
+    chart.setUtilisation({{0, 100}, {{0, "GPU 0", {1, 0.5}}, {1, "GPU 1", {0, 0}}}});
     QStringList names;
     for (const QAbstractSeries* series : chart.chart()->series()) names += series->name();
     QCOMPARE(names, QStringList({"GPU 0 75.0 %", "GPU 1 0.0 %"}));
     QVERIFY(chart.chart()->legend()->isVisible() && chart.chart()->title().isEmpty());
-    chart.setUtilisation({{0, 100}, std::vector<ui::GpuUtilisation>(8, {"GPU", {1, 1}})});  // eight names would leave no room
+    chart.setUtilisation({{0, 100}, std::vector<ui::GpuUtilisation>(8, {0, "GPU", {1, 1}})});  // eight names would leave no room
     QVERIFY(!chart.chart()->legend()->isVisible());
     QCOMPARE(chart.chart()->title(), QString("8 GPUs busy over time"));
+  }
+
+  // At the width that the charts have at first; QtCharts cuts what has no room, and puts dots there.
+  void figuresOfTheChartOfGpusAreWhole() {
+    ui::UtilisationChart chart;
+    chart.resize(215, 110);
+    chart.setUtilisation({{9'973'883'109, 10'064'056'870}, {{0, "GPU 0", {1, 0.95}}, {1, "GPU 1", {1, 0.92}}}});
+    chart.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&chart, kPatienceMs));
+    QStringList texts;
+    for (const QGraphicsItem* item : chart.scene()->items())
+      if (const auto* text = qgraphicsitem_cast<const QGraphicsTextItem*>(item); text != nullptr && text->isVisible()) texts += text->toPlainText();
+    QVERIFY2(texts.filter("...").isEmpty() && texts.filter(u"…").isEmpty(), qPrintable(texts.join(u'|')));
+    for (const char* text : {"9.974 s", "+50 ms", "GPU 0 98 %", "GPU 1 96 %"}) QVERIFY2(texts.contains(QLatin1String(text)), qPrintable(texts.join(u'|')));
   }
 
   // Three samples of the launching thread are in the only gap: two in load(), of which one is in a function that it calls, and one elsewhere.
