@@ -319,6 +319,35 @@ class RecordingTest : public QObject {
     QVERIFY(window.state().trace()->event(ranges_open().front()).end() >= known);
   }
 
+  // Each range lasts for a millisecond or more, but what is known of the one that is open may be nothing.
+  void aRangeIsCountedOnceItHasEnded() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "ticks.trace");
+    launch.program = QString::fromStdString(program("lanescope_program_nvtx_ticking").string());
+    launch.arguments.clear();
+    launch.capture.program_at_end = ui::ProgramAtEnd::kEnds;
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    window.showPanel("statistics");
+    const QTableView& names = *window.statistics().findChild<QTableView*>();
+    const auto of_ticks = [&](int column) {
+      for (int row = 0; row < names.model()->rowCount(); ++row)
+        if (names.model()->index(row, ui::StatisticsModel::kName).data() == "tick") return names.model()->index(row, column).data().toString();
+      return QString();
+    };
+    QVERIFY(wait_for([&] { return window.state().openEvents().now != 0 && !of_ticks(ui::StatisticsModel::kCount).isEmpty(); }));
+    for (int list = 0; list < 12; ++list) {
+      const QString before = of_ticks(ui::StatisticsModel::kCount);
+      QVERIFY(wait_for([&] { return of_ticks(ui::StatisticsModel::kCount) != before; }));
+      const QString minimum = of_ticks(ui::StatisticsModel::kMinimum);
+      if (list >= 2) QVERIFY2(minimum.endsWith(" ms"), qPrintable(minimum));  // the first lists may be of a time when the clock was not known
+    }
+    window.stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
+  }
+
   // Of a program that runs on behind the end of its file, nobody knows what it does by now.
   void noRangeGoesOnOnceTheFileHasEnded() {
     MainWindow window(ui::Layout::kInitial);
