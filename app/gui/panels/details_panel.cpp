@@ -9,6 +9,7 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QMenu>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QTextDocumentFragment>
 #include <QUrl>
@@ -32,6 +33,31 @@ constexpr std::size_t kShownWaits = 3;                    // hops of what an eve
 constexpr std::size_t kShownSums = 12, kShownParts = 60;  // of the critical path of a step
 constexpr std::size_t kLinkedWork = 50;                   // GPU events that are listed for one call; a CUDA graph launches thousands
 
+constexpr const char* kLabelCell = "<td class='label'";  // has no width until all labels are known; texts of a trace have no "<" here
+
+// A Chinese character is as wide as two others.
+qsizetype columns_of(const QString& text) {
+  constexpr char16_t kFirstWide = 0x2e80;
+  return text.size() + std::count_if(text.begin(), text.end(), [](QChar each) { return each.unicode() >= kFirstWide; });
+}
+
+// Without a width, Qt may break a label within a word to give the values more room.
+QString with_label_width(QString body, const QFontMetrics& metrics) {
+  constexpr int kLongestWord = 24, kComfortable = 14;  // characters
+  constexpr int kBesideLabel = 12;                     // px of the cell
+  static const QRegularExpression label(QStringLiteral("<td class='label'[^>]*>(.*?)</td>"), QRegularExpression::DotMatchesEverythingOption);
+  int words = 0, widest = 0;
+  for (const QRegularExpressionMatch& each : label.globalMatch(body)) {
+    const QString text = QTextDocumentFragment::fromHtml(each.captured(1)).toPlainText();
+    widest = std::max(widest, metrics.horizontalAdvance(text));
+    for (const QString& word : text.split(u' '))
+      if (columns_of(word) == word.size()) words = std::max(words, metrics.horizontalAdvance(word));  // a line of Chinese may be broken anywhere
+  }
+  const int character = metrics.averageCharWidth();
+  const int width = std::max(std::min(words, kLongestWord * character), std::min(widest, kComfortable * character));
+  return body.replace(QLatin1String(kLabelCell), QStringLiteral("%1 width='%2'").arg(QLatin1String(kLabelCell)).arg(width + kBesideLabel));
+}
+
 QString table_cell(const QString& html, const QString& attributes, bool is_whole) {
   return QStringLiteral("<td%1%2>%3</td>").arg(attributes, is_whole ? QStringLiteral(" style='white-space:nowrap'") : QString(), html);
 }
@@ -40,8 +66,8 @@ QString table_cell(const QString& html, const QString& attributes, bool is_whole
 QString property_row(const QString& label, const QString& value) {
   constexpr qsizetype kLongestTime = 24, kShortLabel = 12;  // characters
   const QString text = QTextDocumentFragment::fromHtml(value).toPlainText();
-  const bool is_time = !text.isEmpty() && text.front().isDigit() && text.size() <= kLongestTime;
-  const bool is_short = QTextDocumentFragment::fromHtml(label).toPlainText().size() <= kShortLabel;
+  const bool is_time = !text.isEmpty() && text.front().isDigit() && columns_of(text) <= kLongestTime;
+  const bool is_short = columns_of(QTextDocumentFragment::fromHtml(label).toPlainText()) <= kShortLabel;
   return QStringLiteral("<tr>%1%2</tr>").arg(table_cell(label, QStringLiteral(" class='label'"), is_short), table_cell(value, {}, is_time));
 }
 
@@ -254,7 +280,7 @@ void DetailsPanel::show() {
     body = eventHtml(state_.selectedEvent());
   else
     body = QStringLiteral("<p class='label'>%1</p>").arg(tr("Select an event to see what is known of it."));
-  body = unbroken(body);
+  body = with_label_width(unbroken(body), browser_->fontMetrics());
   const QString dimmed = palette().color(QPalette::PlaceholderText).name(QColor::HexRgb);
   browser_->document()->setDefaultStyleSheet(QStringLiteral(".label { color: %1; } td { padding-right: 8px; } a { color: %2; text-decoration: none; }")
                                                  .arg(dimmed, palette().color(QPalette::Link).name()));

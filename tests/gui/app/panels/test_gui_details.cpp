@@ -3,6 +3,8 @@
 #include <QHelpEvent>
 #include <QLabel>
 #include <QRegularExpression>
+#include <QScopeGuard>
+#include <QScrollBar>
 #include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextLayout>
@@ -10,12 +12,14 @@
 
 #include "../../../timeline/traces.h"
 #include "analysis/wait_source.h"
+#include "base/text/catalogue_translator.h"
 #include "fixture/gestures.h"
 #include "fixture/main_window_fixture.h"
 #include "fixture/menus.h"
 #include "fixture/panel_tables.h"
 #include "model/analysis/idle/idle.h"
 #include "model/analysis/threads/critical_path.h"
+#include "model/text/language.h"
 #include "timeline/core/lanes/idle_time.h"
 #include "timeline/core/words/format.h"
 
@@ -150,6 +154,30 @@ class DetailsTest : public QObject {
       QVERIFY2(block.layout()->lineCount() == 1, qPrintable(block.text()));
     }
     QVERIFY2(times >= 4, qPrintable(page.toPlainText()));  // start, end, duration, and how long the GPU was busy
+  }
+
+  // In both languages, at the width that the panel has at first in a small window: words stay whole, and nothing is cut at the right.
+  void labelsOfARangeKeepTheirWordsWhole() {
+    ui::CatalogueTranslator translator;
+    QCoreApplication::installTranslator(&translator);
+    const auto as_before = qScopeGuard([] { show_in(english()); });
+    for (const Language* language : languages()) {
+      show_in(*language);
+      window_ = window_of(recorded("ranks_compute.trace"));
+      QVERIFY(window_);
+      window_->resize(1'366, 720);
+      window_->showPanel("details");
+      window_->findChild<QDockWidget*>("details")->setFixedWidth(305);
+      window_->state().setSelectedRange(TimeRange{7'758'638'954, 7'896'048'321});
+      QVERIFY(wait_for([&] { return settle(*window_) && said().contains("52.4 %"); }));
+      const auto& browser = *window_->details().findChild<QTextBrowser*>();
+      QVERIFY2(!browser.horizontalScrollBar()->isVisible(), qPrintable(said()));
+      for (QTextBlock block = browser.document()->begin(); block.isValid(); block = block.next())
+        for (int line = 1; line < block.layout()->lineCount(); ++line) {
+          const QChar before = block.text()[block.layout()->lineAt(line).textStart() - 1];
+          QVERIFY2(!(before.isLetter() && before.unicode() < 0x100), qPrintable(block.text()));
+        }
+    }
   }
 
   void tooltipsOfGapsAreAsWideAsPeopleRead() {
