@@ -219,6 +219,8 @@ DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, co
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(browser_);
+  constexpr int kNarrowestInCharacters = 20;  // a time and its share
+  setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
   browser_->setAccessibleName(tr("Details of the selection"));
   browser_->setFrameShape(QFrame::NoFrame);
   browser_->setOpenLinks(false);
