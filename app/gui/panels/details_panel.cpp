@@ -219,7 +219,7 @@ DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, co
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(browser_);
-  constexpr int kNarrowestInCharacters = 20;  // a time and its share
+  constexpr int kNarrowestInCharacters = 14;  // a time
   setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
   browser_->setAccessibleName(tr("Details of the selection"));
   browser_->setFrameShape(QFrame::NoFrame);
