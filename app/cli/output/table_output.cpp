@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "collector/session/inheritance.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "output/output_file.h"
 
@@ -202,6 +203,7 @@ Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, cons
     });
     return {};
   }
+  if (!session::inherited(STDOUT_FILENO)) return Error{"Standard output is closed. Open it, or name files with -o."};
   std::fwrite(before.data(), 1, before.size(), stdout);
   produce([](std::string_view part) { return std::fwrite(part.data(), 1, part.size(), stdout) == part.size(); });
   std::fflush(stdout);
