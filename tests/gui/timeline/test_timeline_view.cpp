@@ -577,7 +577,7 @@ TEST_CASE("a counted name that has no room whole keeps its counter") {
   Window window;
   test::SmallTrace small;
   std::vector<Event> ranges;
-  for (Nanoseconds i = 0; i < 20; ++i) ranges.push_back(small.event(i * length, (i + 1) * length, ("iteration " + std::to_string(11 + i)).c_str()));
+  for (Nanoseconds i = 0; i < 20; ++i) ranges.push_back(small.event(i * length, (i + 1) * length, ("iteration " + std::to_string(111 + i)).c_str()));
   small.builder.add(small.on_thread(TrackKind::kNvtxRanges), ranges);
   window.view->setTrace(small.builder.snapshot());
   window.view->setVisibleRange({0, window.canvas->width() * 1'000});

@@ -11,7 +11,6 @@
 #include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QLabel>
-#include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScopeGuard>
@@ -443,19 +442,6 @@ class ExportTest : public KnownTraceTest {
     QVERIFY(wait_for([&] { return answers.count() == 1 && !said.isEmpty(); }));
     const QString all = ui::events_text(window_->state().trace().get());
     QVERIFY2(all.contains("states and samples") && said.contains(all), qPrintable(said.join(u'|') + " instead of " + all));
-  }
-
-  // Right after a filter was typed; a field would take the keys to move to the end of its line.
-  void eventsAreExportedFromTheFieldOfTheFilter() {
-    window_->actions().filter_events->trigger();
-    auto* field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
-    QVERIFY(field != nullptr);
-    QTest::keyClicks(field, "gemm");
-    QVERIFY(settle(*window_));
-    const DialogAnswers answers([](QDialog& dialog) { dialog.reject(); });
-    QTest::keySequence(field, QKeySequence(Qt::CTRL | Qt::Key_E));
-    QVERIFY(wait_for([&] { return answers.count() == 1; }, 10'000));
-    QCOMPARE(field->text(), QString("gemm"));
   }
 
   // Although PNG is chosen in front of it.

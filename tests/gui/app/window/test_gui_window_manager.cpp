@@ -10,6 +10,7 @@
 #include <QTabBar>
 #include <QWindow>
 
+#include "fixture/dialogs.h"
 #include "fixture/main_window_fixture.h"
 #include "fixture/menus.h"
 
@@ -178,6 +179,17 @@ class WindowManagerTest : public QObject {
     QVERIFY(wait_for(is_in_front, 10'000));
     details->setFloating(false);
     QVERIFY(window.close());
+  }
+
+  // Right after a filter was typed: on a display, a field takes these keys to move to the end of its line.
+  void eventsAreExportedFromTheFieldOfTheFilter() {
+    const auto window = window_of(known_);
+    QVERIFY(window);
+    window->actions().filter_events->trigger();
+    QVERIFY(qobject_cast<QLineEdit*>(QApplication::focusWidget()));
+    const DialogAnswers answers([](QDialog& dialog) { dialog.reject(); });
+    QVERIFY(input("key ctrl+e"));
+    QVERIFY(wait_for([&] { return answers.count() == 1; }, 10'000));
   }
 
   void keysOfTheDisplayGoToWhatHasTheFocus() {
