@@ -379,8 +379,8 @@ bool is_export_of(const Trace& part, const Trace& whole) {
 // True if both are in the same format of another tool, and have the same time, rows and numbers of events.
 bool is_copy(const Trace& one, const Trace& other) {
   const Provenance &a = one.provenance(), &b = other.provenance();
-  if (is_recording(one) || a.format != b.format || a.utc_epoch != b.utc_epoch || a.host_name != b.host_name || one.extent().empty()) return false;
-  if (one.extent() != other.extent() || one.event_count() != other.event_count()) return false;
+  if (is_recording(one) || a.format != b.format || a.utc_epoch == 0 || a.utc_epoch != b.utc_epoch || a.host_name != b.host_name) return false;
+  if (one.extent().empty() || one.extent() != other.extent() || one.event_count() != other.event_count()) return false;
   const RowsOfRecording rows(one), others(other);
   return rows.are_among(others) && others.are_among(rows);
 }

@@ -102,19 +102,21 @@ TEST_CASE("a static executable, a stopped process and a zombie are recognised") 
 }
 
 TEST_CASE("a process that gives its memory back at its end is none of the kernel's threads") {
-  RunningTarget target({test::program("attach_target").string(), "large"});
-  REQUIRE(target.read_line() == "large");
-  kill(target.pid(), SIGKILL);
-  std::size_t looks = 0;
+  // We may not run while the process gives its memory back; then another one is looked at.
+  constexpr int kMostTargets = 100;
   std::size_t endings = 0;
-  for (Result<Candidate> candidate = read_candidate(target.pid()); candidate && candidate->state != RunState::kZombie;
-       candidate = read_candidate(target.pid()), ++looks) {
-    CHECK_FALSE(candidate->kernel_thread);
-    if (candidate->state != RunState::kEnding) continue;
-    ++endings;
-    CHECK_THAT(refusal(*candidate, read_rights(*candidate)).value_or(""), contains_text("it is ending."));
+  for (int i = 0; i < kMostTargets && endings == 0; ++i) {
+    RunningTarget target({test::program("attach_target").string(), "large"});
+    REQUIRE(target.read_line() == "large");
+    kill(target.pid(), SIGKILL);
+    for (Result<Candidate> candidate = read_candidate(target.pid()); candidate && candidate->state != RunState::kZombie;
+         candidate = read_candidate(target.pid())) {
+      CHECK_FALSE(candidate->kernel_thread);
+      if (candidate->state != RunState::kEnding) continue;
+      ++endings;
+      CHECK_THAT(refusal(*candidate, read_rights(*candidate)).value_or(""), contains_text("it is ending."));
+    }
   }
-  CAPTURE(looks);
   CHECK(endings > 0);
   if (read_candidate(2) && read_candidate(2)->name == "kthreadd") CHECK(read_candidate(2)->kernel_thread);  // not in a container
 }

@@ -31,7 +31,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 22;
+inline constexpr std::uint32_t kLayoutVersion = 23;
 // environment: set if call chains of calls into the C library may be asked for; this must be prepared while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set if holders of the lock of a Python interpreter are to be recorded; kPythonLockAlone if calls into the C library are not recorded
