@@ -1,6 +1,7 @@
 // Hostile files: very many objects that wait for each other.
 #include "chunks.h"
 #include "kinds.h"
+#include "model/trace/measured_calls.h"
 
 namespace lanescope::test {
 namespace {
@@ -52,6 +53,27 @@ void launches_in_deep_ranges(const Path& path, std::size_t bytes) {
   for (std::int64_t time = 1'000; !file.is_full(); time += span_of(kApart), id += static_cast<std::int64_t>(kFew)) {
     add_events(file, calls_named(time, kLaunch, id, kApart));
     add_events(file, kernels_of(time + 5, id, kApart));
+  }
+}
+
+// Launches of which each has its time as one in which counters were read, as imports have it (measured_calls.h).
+void launches_that_read_counters(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  std::int64_t id = 1;
+  for (std::int64_t time = 0; !file.is_full(); time += span_of(2), id += static_cast<std::int64_t>(kFew)) {
+    add_events(file, calls_named(time, kLaunch, id));
+    add_events(file, kernels_of(time + 1, id));
+    proto::EventChunk overheads = chunk_at(time);
+    overheads.set_first_string(4);
+    overheads.add_strings(std::string(kReadingOfCounters));
+    proto::Spans& spans = *overheads.mutable_overheads();
+    repeat(*spans.mutable_thread(), kThread, kFew);
+    repeat(*spans.mutable_start_delta(), std::int64_t{2}, kFew);
+    repeat(*spans.mutable_duration(), std::uint64_t{1}, kFew);
+    repeat(*spans.mutable_name(), 4u, kFew);
+    repeat(*spans.mutable_correlation_delta(), std::int64_t{1}, kFew);
+    spans.set_correlation_delta(0, id);
+    add_events(file, overheads);
   }
 }
 
@@ -216,6 +238,7 @@ void copies_that_are_waited_for(const Path& path, std::size_t bytes) {
 std::vector<HostileFile> waits() {
   return {
       {"launches_in_deep_ranges", &launches_in_deep_ranges},
+      {"launches_that_read_counters", &launches_that_read_counters},
       {"waits_beside_many_streams", &waits_beside_many_streams},
       {"waits_for_one_event", &waits_for_one_event},
       {"launches_far_ahead", &launches_far_ahead},

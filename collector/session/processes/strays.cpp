@@ -50,7 +50,8 @@ constexpr std::string_view kHadFilter =
 
 constexpr std::string_view kLeftAlone =
     "it had a seccomp filter of its own before the agent came into it, which may have the kernel end it for what an agent does. So the agent does nothing "
-    "there, and of its calls and ranges nothing is recorded. Attach to it, or record its threads from outside (-t none).";
+    "there, and of its calls and ranges nothing is recorded. With -t osrt, filters are examined as they are installed. Or attach to it, or record its threads "
+    "from outside (-t none).";
 
 // The first process of its namespace, for example that of a container: all orphans in the namespace become its children.
 bool is_first_of_its_namespace(pid_t pid) {
