@@ -572,12 +572,13 @@ TEST_CASE("texts of markers give each other room, and labels of the axis give th
 
 // Otherwise twenty neighbouring steps would all read "iterat…".
 TEST_CASE("a counted name that has no room whole keeps its counter") {
-  const int pixels = GENERATE(48, 36);  // of each: for the beginning and the counter, and for the counter alone
-  const Nanoseconds length = pixels * 1'000;
+  constexpr int kPixels = 48;             // of each
+  const int from = GENERATE(111, 1'111);  // there is room for the beginning and the counter; for the counter alone
+  const Nanoseconds length = kPixels * 1'000;
   Window window;
   test::SmallTrace small;
   std::vector<Event> ranges;
-  for (Nanoseconds i = 0; i < 20; ++i) ranges.push_back(small.event(i * length, (i + 1) * length, ("iteration " + std::to_string(111 + i)).c_str()));
+  for (Nanoseconds i = 0; i < 20; ++i) ranges.push_back(small.event(i * length, (i + 1) * length, ("iteration " + std::to_string(from + i)).c_str()));
   small.builder.add(small.on_thread(TrackKind::kNvtxRanges), ranges);
   window.view->setTrace(small.builder.snapshot());
   window.view->setVisibleRange({0, window.canvas->width() * 1'000});
@@ -587,7 +588,7 @@ TEST_CASE("a counted name that has no room whole keeps its counter") {
   const QImage picture = window.picture();
   const double ratio = picture.devicePixelRatio();
   const auto part = [&](QPointF middle) {  // only of the label
-    return picture.copy(QRectF((middle.x() - pixels / 2 + 4) * ratio, (middle.y() - 3) * ratio, (pixels - 8) * ratio, 14 * ratio).toRect());
+    return picture.copy(QRectF((middle.x() - kPixels / 2 + 4) * ratio, (middle.y() - 3) * ratio, (kPixels - 8) * ratio, 14 * ratio).toRect());
   };
   REQUIRE(part(first) != part(second));
 }
