@@ -142,6 +142,24 @@ TEST_CASE("each call that takes longer than its threshold has the call chain tha
   CHECK(chains == long_calls);
 }
 
+TEST_CASE("the call chains of programs that end at once have names") {
+  const TemporaryFolder folder;
+  const std::string script = "for i in $(seq 100); do sleep 0.0001; done";
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-backtrace-threshold=100000", "--osrt-threshold=0", "-s", "none", "--cpuctxsw", "none",
+                                        "-o", "x", "sh", "-c", script})
+              .code == 0);
+  const auto trace = load(folder.path() / "x.trace");
+  std::size_t of_sleeps = 0;
+  for_events(*trace, TrackKind::kBacktraces, [&](const Track& track, const Lane& lane, EventIndex i) {
+    if (!trace->processes()[track.key.process].executable.ends_with("sleep")) return;
+    const std::vector<std::string> functions = functions_of(*trace, trace->sample_detail(lane.detail(i)).call_node);
+    CAPTURE(functions);
+    CHECK(has_function(functions, "__libc_start_main"));
+    ++of_sleeps;
+  });
+  CHECK(of_sleeps >= 100);
+}
+
 TEST_CASE("processes are taken in while names of code are looked up, however long that takes") {
   const TemporaryFolder folder;
   const std::filesystem::path slow = folder.path() / "slow-code-names";

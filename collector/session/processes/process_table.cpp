@@ -216,6 +216,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
   channel::write_line((*memory)->shared().header().clock, clock_);
   (*memory)->shared().header().clock.shift.store(arrival.shift, std::memory_order_relaxed);
+  process->read_code_places((*memory)->shared().header().settings);
   answer.accepted = 1;
   answer.process_instance = process->instance();
   answer.memory_bytes = (*memory)->shared().size();
