@@ -2,10 +2,10 @@
 
 #include <elf.h>
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+
+#include "collector/attach/memory_map.h"
 
 namespace lanescope::cpu {
 namespace {
@@ -155,26 +155,10 @@ Place AddressSpace::find(std::uint64_t address) const {
 }
 
 void AddressSpace::read(pid_t process, ModuleTable& modules) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/maps");
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    std::string range;
-    std::string rights;
-    std::string device;
-    std::uint64_t offset = 0;
-    std::uint64_t inode = 0;
-    fields >> range >> rights >> std::hex >> offset >> device >> std::dec >> inode >> std::ws;
-    if (rights.size() < 3 || rights[2] != 'x') continue;
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;
-    const std::size_t dash = range.find('-');
-    std::from_chars(range.data(), range.data() + dash, start, 16);
-    std::from_chars(range.data() + dash + 1, range.data() + range.size(), end, 16);
-    std::string path;
-    std::getline(fields, path);
+  for (attach::Mapping& mapping : attach::read_memory_map(process, attach::Mappings::kExecutable).value_or(std::vector<attach::Mapping>())) {
     constexpr std::string_view kDeleted = " (deleted)";
-    if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
-    if (end > start) map(start, end - start, offset, modules.find(path, inode, process));
+    if (mapping.path.ends_with(kDeleted)) mapping.path.resize(mapping.path.size() - kDeleted.size());
+    if (mapping.end > mapping.begin) map(mapping.begin, mapping.end - mapping.begin, mapping.offset, modules.find(mapping.path, mapping.inode, process));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "code/modules.h"
 #include "code/perf_map.h"
+#include "collector/attach/memory_map.h"
 #include "collector/cpu/kernel_events.h"
 #include "events/system_call_names.h"
 #include "events/tracepoint.h"
@@ -211,6 +212,19 @@ TEST_CASE("system calls have the names of the kernel's headers") {
   const std::vector<std::string> names = system_call_names();
   CHECK(std::is_sorted(names.begin(), names.end()));
   for (const int number : {SYS_read, SYS_clone3, SYS_exit_group}) CHECK(std::binary_search(names.begin(), names.end(), system_call_name(number)));
+}
+
+TEST_CASE("the executable mappings of a process are those of its map that may be executed, with the files' numbers") {
+  const std::vector<attach::Mapping> all = attach::read_memory_map(getpid()).value();
+  const std::vector<attach::Mapping> executable = attach::read_memory_map(getpid(), attach::Mappings::kExecutable).value();
+  CHECK(executable.size() == static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const attach::Mapping& each) { return each.executable; })));
+  struct stat program {};
+  REQUIRE(stat("/proc/self/exe", &program) == 0);
+  const auto ours = reinterpret_cast<std::uint64_t>(&attach::is_loader);
+  const auto place = std::find_if(executable.begin(), executable.end(), [&](const attach::Mapping& each) { return each.contains(ours); });
+  REQUIRE(place != executable.end());
+  CHECK(place->inode == program.st_ino);
+  CHECK(place->path == std::filesystem::read_symlink("/proc/self/exe"));
 }
 
 TEST_CASE("a mapping covers what was there before, and leaves the rest") {

@@ -15,14 +15,18 @@ struct Mapping {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t offset = 0;  // in the file
+  std::uint64_t inode = 0;   // of the file; 0 if there is none
   bool executable = false;
   std::string path;  // empty for anonymous memory; "[stack]" and similar for special mappings
 
   [[nodiscard]] bool contains(std::uint64_t address) const { return address >= begin && address < end; }
 };
 
-// In ascending order; nothing if the map may not be read or the process has ended.
-std::optional<std::vector<Mapping>> read_memory_map(pid_t pid);
+enum class Mappings { kAll, kExecutable };
+
+// In ascending order; nothing if the map may not be read or the process has ended. A process may have tens of thousands of mappings: executable ones alone cost
+// a fraction of all.
+std::optional<std::vector<Mapping>> read_memory_map(pid_t pid, Mappings which = Mappings::kAll);
 
 // The last part of a path, without the " (deleted)" that the kernel appends.
 std::string_view file_name(std::string_view path);
