@@ -25,7 +25,8 @@ void add_counters(const Trace& trace, const ExportSelection& selection, ForeignF
     if (has_place_for(format, trace.counters()[id])) continue;
     const auto [first, last] = selection.values(trace, id);
     std::uint64_t own = 0;
-    for (std::size_t i = first; i < last; ++i) own += trace.counter_series(id).sample(i).has_value() ? 1 : 0;
+    CounterReader reader(trace.counter_series(id));
+    for (std::size_t i = first; i < last; ++i) own += reader.sample(i).has_value() ? 1 : 0;
     counters += own > 0 ? 1 : 0;
     values += own;
   }

@@ -222,6 +222,11 @@ struct TraceFileWriter::State {
     return write_all(&header, sizeof(header));
   }
 
+  void set_head_of_last(std::string head) {
+    head_bytes += head.size();
+    index.back().segment_head = std::move(head);
+  }
+
   [[nodiscard]] Taken taken_by(std::size_t position) const { return taken(contents[position], index[position].event_count); }
 
   // Counts the frame of a reopened file by its maximum. Frames of small files are opened if necessary.
@@ -454,8 +459,13 @@ Result<void> TraceFileWriter::append(std::span<const std::byte> frames, std::spa
 
 Result<void> TraceFileWriter::append_segment(std::span<const std::byte> frame, const FrameContent& content, std::string segment_head) {
   if (auto appended = append(frame, std::span(&content, 1)); !appended) return appended;
-  state_->head_bytes += segment_head.size();
-  state_->index.back().segment_head = std::move(segment_head);
+  state_->set_head_of_last(std::move(segment_head));
+  return {};
+}
+
+Result<void> TraceFileWriter::append_segment(std::span<const std::byte> frame, std::string segment_head) {
+  if (auto appended = append(frame); !appended) return appended;
+  state_->set_head_of_last(std::move(segment_head));
   return {};
 }
 

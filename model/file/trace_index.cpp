@@ -18,7 +18,8 @@ std::optional<Entry> entry_of(std::string_view message) {
   Entry entry;
   WireReader reader(message);
   while (const auto field = reader.next()) {
-    if (field->type == WireField::kBytes && field->number == proto::IndexEntry::kSegmentFieldNumber) entry.segment_head = field->bytes;
+    const bool is_head = field->number == proto::IndexEntry::kSegmentFieldNumber || field->number == proto::IndexEntry::kCountersFieldNumber;
+    if (field->type == WireField::kBytes && is_head) entry.segment_head = field->bytes;
     if (field->type != WireField::kVarint) continue;
     const auto value = static_cast<std::uint32_t>(field->value);
     switch (field->number) {
@@ -53,7 +54,8 @@ void append_entry(const Entry& entry, std::string& payload) {
   message.set_stored_size(entry.stored_size);
   message.set_event_count(entry.event_count);
   std::string bytes = message.SerializeAsString();
-  if (!entry.segment_head.empty()) append_field(proto::IndexEntry::kSegmentFieldNumber, entry.segment_head, bytes);
+  const std::uint32_t head = entry.type == proto::FRAME_EVENTS ? proto::IndexEntry::kCountersFieldNumber : proto::IndexEntry::kSegmentFieldNumber;
+  if (!entry.segment_head.empty()) append_field(head, entry.segment_head, bytes);
   append_field(proto::Index::kEntriesFieldNumber, bytes, payload);
 }
 

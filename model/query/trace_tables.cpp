@@ -123,6 +123,7 @@ class RowsOfCounters : public Rows {
         while (counter_ < trace_.counters().size() && trace_.counters()[counter_].origin == CounterOrigin::kComputed) ++counter_;
         if (counter_ >= trace_.counters().size()) return false;
         const CounterSeries& series = trace_.counter_series(counter_);
+        reader_.emplace(series);
         const auto bounds = window_ ? series.overlapping(*window_) : std::pair<std::size_t, std::size_t>{0, series.size()};
         place_ = bounds.first;
         end_ = bounds.second;
@@ -158,11 +159,12 @@ class RowsOfCounters : public Rows {
 
  private:
   [[nodiscard]] const Counter& counter() const { return trace_.counters()[counter_]; }
-  [[nodiscard]] CounterSample sample() const { return trace_.counter_series(counter_).sample(place_); }
+  [[nodiscard]] CounterSample sample() const { return reader_->sample(place_); }
 
   const Trace& trace_;
   std::optional<TimeRange> window_;
   CounterId counter_ = 0;
+  mutable std::optional<CounterReader> reader_;  // of its values
   std::size_t place_ = 0, end_ = 0;
   bool began_ = false;
 };

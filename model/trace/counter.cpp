@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "model/trace/segments/demanded_counters.h"
+
 namespace lanescope {
 
 namespace {
@@ -53,6 +55,22 @@ CounterSegment::CounterSegment(std::shared_ptr<const std::vector<Nanoseconds>> t
     levels_.push_back(std::exchange(level, std::move(above)));
   }
   levels_.push_back(std::move(level));
+}
+
+// Adds up block by block, as the constructor does, so that sums are rounded alike.
+CounterSummary CounterSegment::summary_of(std::span<const Nanoseconds> times, std::span<const std::int64_t> values, Nanoseconds end) noexcept {
+  CounterSummary summary;
+  if (std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return value == values.front(); })) {
+    summary.add(values.front(), end - times.front());
+    return summary;
+  }
+  for (std::size_t first = 0; first < values.size(); first += kBlock) {
+    CounterSummary block;
+    for (std::size_t i = first; i < std::min(values.size(), first + kBlock); ++i)
+      add_sample(block, values[i], (i + 1 < times.size() ? times[i + 1] : end) - times[i]);
+    summary.add(block);
+  }
+  return summary;
 }
 
 void CounterSegment::add_samples(std::size_t first, std::size_t last, CounterSummary& into) const noexcept {
@@ -142,18 +160,39 @@ CounterSeries::CounterSeries(std::span<const Nanoseconds> times, std::span<const
   }
 }
 
-CounterSample CounterSeries::sample(std::size_t i) const noexcept {
-  const CounterSegment& segment = *segments_[i / CounterSegment::kCapacity];
-  const std::size_t within = i % CounterSegment::kCapacity;
-  return {segment.time(within), segment.end(within) - segment.time(within), segment.value(within)};
+CounterSeries::CounterSeries(std::shared_ptr<const DemandedCounters> group, std::size_t member)
+    : group_(std::move(group)), member_(member), size_(group_->size()) {
+  assert(member < group_->members());
 }
+
+std::size_t CounterSeries::segment_count() const noexcept { return group_ ? group_->blocks().size() : segments_.size(); }
+
+std::shared_ptr<const CounterSegment> CounterSeries::segment(std::size_t s) const noexcept { return group_ ? group_->held(s, member_) : segments_[s]; }
+
+TimeRange CounterSeries::extent_of(std::size_t s) const noexcept { return group_ ? group_->blocks()[s].extent : segments_[s]->extent(); }
+
+const CounterSummary& CounterSeries::summary_of(std::size_t s) const noexcept { return group_ ? group_->summary(s, member_) : segments_[s]->summary(); }
+
+CounterSeries::Place CounterSeries::place_of(std::size_t i) const noexcept {
+  if (!group_) return {i / CounterSegment::kCapacity, i / CounterSegment::kCapacity * CounterSegment::kCapacity};
+  const auto blocks = group_->blocks();
+  const auto begins_later = [](std::size_t position, const DemandedCounters::Block& block) { return position < block.first; };
+  const auto s = static_cast<std::size_t>(std::upper_bound(blocks.begin(), blocks.end(), i, begins_later) - blocks.begin()) - 1;
+  return {s, blocks[s].first};
+}
+
+CounterSample CounterSeries::sample(std::size_t i) const noexcept { return CounterReader(*this).sample(i); }
 
 TimeRange CounterSeries::extent() const noexcept {
   if (empty()) return {};
-  return {segments_.front()->extent().begin, segments_.back()->extent().end};
+  return {extent_of(0).begin, extent_of(segment_count() - 1).end};
 }
 
 std::size_t CounterSeries::segment_at(Nanoseconds t) const noexcept {
+  if (group_) {
+    const auto ends_later = [](Nanoseconds time, const DemandedCounters::Block& block) { return time < block.extent.end; };
+    return static_cast<std::size_t>(std::upper_bound(group_->blocks().begin(), group_->blocks().end(), t, ends_later) - group_->blocks().begin());
+  }
   const auto ends_later = [](Nanoseconds time, const auto& segment) { return time < segment->extent().end; };
   return static_cast<std::size_t>(std::upper_bound(segments_.begin(), segments_.end(), t, ends_later) - segments_.begin());
 }
@@ -161,41 +200,102 @@ std::size_t CounterSeries::segment_at(Nanoseconds t) const noexcept {
 std::pair<std::size_t, std::size_t> CounterSeries::overlapping(TimeRange window) const noexcept {
   window = window.intersected(extent());
   if (window.empty()) return {0, 0};
+  // At the ends of a segment, nothing needs to be decoded.
   const auto number_at = [this](Nanoseconds t) {
-    const std::size_t segment = segment_at(t);
-    return segment * CounterSegment::kCapacity + segments_[segment]->index_at(t);
+    const std::size_t s = segment_at(t);
+    const std::size_t first = group_ ? group_->blocks()[s].first : s * CounterSegment::kCapacity;
+    return t == extent_of(s).begin ? first : first + segment(s)->index_at(t);
   };
-  return {number_at(window.begin), number_at(window.end - 1) + 1};
+  const std::size_t first = number_at(window.begin);
+  if (window.end == extent().end) return {first, size()};
+  const std::size_t s = segment_at(window.end);  // an end at the begin of a segment is the end of the one before
+  if (group_ && window.end == extent_of(s).begin) return {first, group_->blocks()[s].first};
+  return {first, number_at(window.end - 1) + 1};
 }
 
 std::optional<CounterSample> CounterSeries::at(Nanoseconds t) const noexcept {
-  const auto [first, last] = overlapping({t, t + 1});
-  if (first == last) return std::nullopt;
-  const CounterSample found = sample(first);
+  const std::size_t s = segment_at(t);
+  if (s == segment_count() || t < extent_of(s).begin) return std::nullopt;
+  const std::shared_ptr<const CounterSegment> held = segment(s);
+  const std::size_t i = held->index_at(t);
+  const CounterSample found{held->time(i), held->end(i) - held->time(i), held->value(i)};
   return found.has_value() ? std::optional(found) : std::nullopt;
 }
 
 CounterSummary CounterSeries::summarize(TimeRange window) const noexcept {
   CounterSummary summary;
-  for (std::size_t i = segment_at(window.begin); i < segments_.size() && segments_[i]->extent().begin < window.end; ++i)
-    segments_[i]->summarize(window, summary);
+  if (window.empty()) return summary;
+  const Nanoseconds edges[] = {window.begin, window.end};
+  summarize(edges, std::span(&summary, 1));
   return summary;
 }
 
-void CounterSeries::summarize(std::span<const Nanoseconds> edges, std::span<CounterSummary> into) const noexcept {
+template <typename Fold>
+void CounterSeries::fold_windows(std::span<const Nanoseconds> edges, std::span<CounterSummary> into, Fold fold) const noexcept {
+  const std::size_t count = segment_count();
   std::size_t segment = into.empty() ? 0 : segment_at(edges.front());
   for (std::size_t i = 0; i < into.size(); ++i) {
     into[i] = {};
-    while (segment < segments_.size() && segments_[segment]->extent().end <= edges[i]) ++segment;
-    for (std::size_t k = segment; k < segments_.size() && segments_[k]->extent().begin < edges[i + 1]; ++k)
-      segments_[k]->summarize({edges[i], edges[i + 1]}, into[i]);
+    while (segment < count && extent_of(segment).end <= edges[i]) ++segment;
+    for (std::size_t k = segment; k < count && extent_of(k).begin < edges[i + 1]; ++k) fold(k, TimeRange{edges[i], edges[i + 1]}, into[i]);
   }
+}
+
+void CounterSeries::summarize(std::span<const Nanoseconds> edges, std::span<CounterSummary> into) const noexcept {
+  if (!group_) return fold_windows(edges, into, [this](std::size_t s, TimeRange window, CounterSummary& sum) { segments_[s]->summarize(window, sum); });
+  std::shared_ptr<const CounterSegment> held;  // the last one that was cut: mostly the next window cuts it, too
+  std::size_t held_is = 0;
+  fold_windows(edges, into, [&](std::size_t s, TimeRange window, CounterSummary& sum) {
+    const TimeRange whole = extent_of(s);
+    window = window.intersected(whole);
+    if (window.empty()) return;
+    if (window == whole) return sum.add(summary_of(s));
+    if (held == nullptr || held_is != s) held = segment(s);
+    held_is = s;
+    held->summarize(window, sum);
+  });
+}
+
+CounterSeries::Detail CounterSeries::outline(std::span<const Nanoseconds> edges, std::span<CounterSummary> into) const noexcept {
+  if (!group_) {
+    summarize(edges, into);
+    return Detail::kExact;
+  }
+  Detail detail = Detail::kExact;
+  std::shared_ptr<const CounterSegment> held;
+  std::size_t looked_at = segment_count();
+  fold_windows(edges, into, [&](std::size_t s, TimeRange window, CounterSummary& sum) {
+    const TimeRange whole = extent_of(s);
+    window = window.intersected(whole);
+    if (window.empty()) return;
+    const CounterSummary& known = summary_of(s);
+    if (window == whole) return sum.add(known);
+    if (looked_at != s) held = group_->at_hand(s, member_);
+    looked_at = s;
+    if (held != nullptr) return held->summarize(window, sum);
+    detail = Detail::kOutline;
+    const double share = static_cast<double>(window.length()) / static_cast<double>(whole.length());
+    const auto covered = static_cast<Nanoseconds>(share * static_cast<double>(known.covered));
+    if (covered > 0) sum.add({known.minimum, known.maximum, known.mean() * static_cast<double>(covered), covered});
+  });
+  return detail;
+}
+
+const void* CounterSeries::times_identity() const noexcept {
+  if (group_) return group_.get();
+  return segments_.empty() ? nullptr : segments_.front()->times().get();
 }
 
 std::size_t CounterSeries::memory_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const auto& segment : segments_) bytes += segment->memory_bytes();
   return bytes;
+}
+
+void CounterReader::find(std::size_t i) noexcept {
+  const CounterSeries::Place place = series_->place_of(i);
+  first_ = place.first;
+  segment_ = series_->segment(place.segment);
 }
 
 }  // namespace lanescope

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/trace/kernel_records.h"
+#include "model/trace/segments/demanded_counters.h"
 #include "model/trace/storage/resource_index.h"
 
 namespace lanescope {
@@ -221,9 +222,10 @@ std::size_t Trace::memory_bytes() const noexcept {
   for (const DiagnosticMessage& message : diagnostics_) bytes += sizeof(message) + message.text.size();
   if (kernel_records_) bytes += memory_of(*kernel_records_);
   for (const Lane& each : lanes_) bytes += each.memory_bytes();
-  std::set<const void*> shared;  // times that several counters share count once
+  std::set<const void*> shared;  // what several counters share counts once
   for (const CounterSeries& series : counter_series_) {
     bytes += series.memory_bytes();
+    if (const DemandedCounters* const demanded = series.demanded(); demanded != nullptr && shared.insert(demanded).second) bytes += demanded->memory_bytes();
     for (const auto& segment : series.segments())
       if (shared.insert(segment->times().get()).second) bytes += segment->times()->capacity() * sizeof(Nanoseconds);
   }

@@ -35,8 +35,9 @@ bool ChromeSeries::write_counter(CounterId id) {
     return json_.flush_some();
   };
   bool holds = false;
+  CounterReader reader(series);
   for (; first < last; ++first) {
-    const CounterSample sample = series.sample(first);
+    const CounterSample sample = reader.sample(first);
     const auto whole = static_cast<double>(sample.value);
     std::optional<double> value;
     if (sample.has_value()) value = is_fraction ? whole / parts : whole * counter.resolution;

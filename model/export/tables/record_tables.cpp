@@ -54,24 +54,25 @@ void for_each_value(const Trace& trace, const ExportSelection& selection, const 
     CounterSample sample;
     CounterId counter;
     std::size_t next, last;
+    CounterReader reader;
     bool operator>(const Cursor& other) const { return std::pair(sample.time, counter) > std::pair(other.sample.time, other.counter); }
   };
   const auto advance = [&](Cursor& cursor) {
     while (cursor.next < cursor.last)
-      if (cursor.sample = trace.counter_series(cursor.counter).sample(cursor.next++); cursor.sample.has_value()) return true;
+      if (cursor.sample = cursor.reader.sample(cursor.next++); cursor.sample.has_value()) return true;
     return false;
   };
   std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors;
   for (CounterId id = 0; id < trace.counters().size(); ++id) {
     if (trace.counters()[id].origin == CounterOrigin::kComputed) continue;
     const auto [first, last] = selection.values(trace, id);
-    if (Cursor cursor{{}, id, first, last}; advance(cursor)) cursors.push(cursor);
+    if (Cursor cursor{{}, id, first, last, CounterReader(trace.counter_series(id))}; advance(cursor)) cursors.push(std::move(cursor));
   }
   while (!cursors.empty()) {
     Cursor earliest = cursors.top();
     cursors.pop();
     if (!visit({trace, earliest.counter, earliest.sample})) return;
-    if (advance(earliest)) cursors.push(earliest);
+    if (advance(earliest)) cursors.push(std::move(earliest));
   }
 }
 

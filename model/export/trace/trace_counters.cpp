@@ -14,11 +14,13 @@ constexpr std::size_t kMaximumValues = 1u << 19;  // of all counters in a chunk,
 class ChunkWriter {
  public:
   ChunkWriter(const Trace& trace, std::vector<CounterId> counters, const EmitCounterChunk& emit)
-      : trace_(trace), counters_(std::move(counters)), emit_(emit), last_values_(counters_.size()) {}
+      : trace_(trace), counters_(std::move(counters)), emit_(emit), last_values_(counters_.size()) {
+    for (const CounterId id : counters_) readers_.emplace_back(trace.counter_series(id));
+  }
 
   bool write(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      const bool nothing_known = std::none_of(counters_.begin(), counters_.end(), [&](CounterId id) { return sample(id, i).has_value(); });
+      const bool nothing_known = std::none_of(readers_.begin(), readers_.end(), [&](CounterReader& reader) { return reader.sample(i).has_value(); });
       const auto rows = static_cast<std::size_t>(chunk_.counter_samples().time_delta_size());
       const bool full = rows >= kMaximumSamples || (rows + 1) * counters_.size() > kMaximumValues;
       if ((nothing_known || full) && !flush()) return false;
@@ -28,11 +30,9 @@ class ChunkWriter {
   }
 
  private:
-  [[nodiscard]] CounterSample sample(CounterId id, std::size_t i) const { return trace_.counter_series(id).sample(i); }
-
   void add(std::size_t i) {
     proto::CounterSamples& samples = *chunk_.mutable_counter_samples();
-    const CounterSample first = sample(counters_.front(), i);
+    const CounterSample first = readers_.front().sample(i);
     if (samples.time_delta_size() == 0) {
       chunk_.set_base_time(first.time + trace_.provenance().monotonic_epoch);
       last_time_ = first.time;
@@ -43,7 +43,7 @@ class ChunkWriter {
       std::fill(last_values_.begin(), last_values_.end(), 0);
     }
     for (std::size_t k = 0; k < counters_.size(); ++k) {
-      const CounterSample value = sample(counters_[k], i);
+      const CounterSample value = readers_[k].sample(i);
       proto::CounterColumn& column = *samples.mutable_columns(static_cast<int>(k));
       if (!value.has_value()) column.add_missing(static_cast<std::uint32_t>(samples.time_delta_size()));
       const std::int64_t written = value.has_value() ? value.value : last_values_[k];
@@ -63,6 +63,7 @@ class ChunkWriter {
 
   const Trace& trace_;
   std::vector<CounterId> counters_;
+  std::vector<CounterReader> readers_;  // of each
   const EmitCounterChunk& emit_;
   proto::EventChunk chunk_;
   std::vector<std::int64_t> last_values_;
@@ -97,7 +98,7 @@ bool write_counter_samples(const Trace& trace, std::span<const CounterId> counte
   for (const CounterId id : counters) {
     const CounterSeries& series = trace.counter_series(id);
     const auto [first, last] = selection.values(trace, id);
-    if (trace.counters()[id].origin == CounterOrigin::kRead && first < last) groups[series.segments().front()->times().get()].push_back(id);
+    if (trace.counters()[id].origin == CounterOrigin::kRead && first < last) groups[series.times_identity()].push_back(id);
   }
   for (const auto& [times, together] : groups) {
     const auto [first, last] = selection.values(trace, together.front());

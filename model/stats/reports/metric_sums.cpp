@@ -43,8 +43,9 @@ class Distribution {
  public:
   Distribution(const CounterSeries& series, TimeRange window) {
     const auto [first, last] = series.overlapping(window);
+    CounterReader reader(series);
     for (std::size_t i = first; i < last; ++i) {
-      const CounterSample sample = series.sample(i);
+      const CounterSample sample = reader.sample(i);
       if (!sample.has_value()) continue;
       const Nanoseconds held = TimeRange{sample.time, sample.time + sample.duration}.intersected(window).length();
       parts_.push_back({sample.value, held});

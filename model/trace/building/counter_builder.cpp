@@ -32,6 +32,7 @@ CounterId CounterBuilder::add_another(const Counter& description) {
 CounterBuilder::Group* CounterBuilder::group_of(std::span<const CounterId> counters) {
   if (counters.empty()) return nullptr;
   if (const auto known = group_of_counter_[counters.front()]) {
+    if (*known == kOfOthers) return nullptr;
     Group& group = groups_[*known];
     return std::equal(counters.begin(), counters.end(), group.members.begin(), group.members.end()) ? &group : nullptr;
   }
@@ -183,6 +184,11 @@ bool CounterBuilder::add_samples(std::span<const CounterId> counters, std::span<
   group->end = end;
   group->changed = true;
   return true;
+}
+
+void CounterBuilder::give_series(CounterId counter, CounterSeries series) {
+  group_of_counter_[counter] = kOfOthers;
+  published_[counter] = std::move(series);
 }
 
 void CounterBuilder::set_series(CounterId counter, CounterSeries series) {

@@ -23,6 +23,8 @@ class CounterBuilder {
   bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times, std::span<const std::vector<std::int64_t>> columns,
                    Nanoseconds end);
   void set_series(CounterId counter, CounterSeries series);
+  // See TraceBuilder::give_series().
+  void give_series(CounterId counter, CounterSeries series);
 
   // The counters so far. Full segments are shared with earlier results. O(segments + samples in tails that changed).
   [[nodiscard]] const std::vector<Counter>& counters() const noexcept { return counters_; }
@@ -61,6 +63,8 @@ class CounterBuilder {
     [[nodiscard]] Segments segments(std::size_t member, const std::shared_ptr<const std::vector<Nanoseconds>>& tail_times) const;
   };
   Group* group_of(std::span<const CounterId> counters);
+
+  static constexpr std::size_t kOfOthers = static_cast<std::size_t>(-1);  // in the place of a group: the series was given
 
   using Key = std::tuple<ProcessId, GpuId, std::string, std::string>;  // with its name and source name
   std::map<Key, CounterId> ids_;

@@ -574,6 +574,8 @@ void TraceBuilder::add(SourceText source) { state_->kernel_records.add(std::move
 
 void TraceBuilder::set_series(CounterId counter, CounterSeries series) { state_->counters.set_series(counter, std::move(series)); }
 
+void TraceBuilder::give_series(CounterId counter, CounterSeries series) { state_->counters.give_series(counter, std::move(series)); }
+
 std::uint64_t TraceBuilder::memory_bytes() const noexcept {
   const State& state = *state_;
   const auto of_details = [](const auto&... tables) { return (tables.memory_bytes() + ...); };

@@ -536,8 +536,9 @@ class TraceCombiner {
     for (const CounterSeries& series : from_->counter_series_) {
       std::vector<Nanoseconds> times;
       std::vector<std::int64_t> values;
+      CounterReader reader(series);
       for (std::size_t i = 0; i < series.size(); ++i) {
-        const CounterSample sample = series.sample(i);
+        const CounterSample sample = reader.sample(i);
         times.push_back(clock_(sample.time));
         values.push_back(sample.value);
       }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "counter_frames.h"
 #include "event_runs.h"
 #include "ingest/decoding_ahead.h"
 #include "lane_writer.h"
@@ -37,6 +38,7 @@ class Compaction {
         runs_(options.memory_bytes, folder),
         lanes_(folder, options.memory_bytes / 8, limits::compacted_bytes_of(reader.size())),
         aside_(folder, std::string(EventRuns::kNeed)),
+        heads_(folder, std::string(EventRuns::kNeed)),
         placing_(runs_),
         builder_(placing_),
         ingest_(builder_) {}
@@ -96,7 +98,7 @@ class Compaction {
         end_ = bytes_of(frame);
         return {};
       case proto::FRAME_EVENTS:
-        return decoded.holds_counter_samples() ? aside_.append(bytes_of(frame)) : Result<void>();
+        return decoded.holds_counter_samples() ? keep_counters(frame, decoded) : Result<void>();
       case proto::FRAME_SYMBOLS:
       case proto::FRAME_NAMES:
       case proto::FRAME_CALL_STACKS:
@@ -121,6 +123,26 @@ class Compaction {
       default:
         return aside_.append(bytes_of(frame));
     }
+  }
+
+  // For a chunk that makes no sense there is no head: readers must see for themselves.
+  Result<void> keep_counters(const FrameView& frame, const DecodedFrame& decoded) {
+    const auto head = decoded.counter_head();
+    const std::string encoded = head ? encode_counter_head(*head) : std::string();
+    const std::uint64_t size = encoded.size();
+    auto kept = heads_.append(std::as_bytes(std::span(&size, 1)));
+    if (kept) kept = heads_.append(std::as_bytes(std::span(encoded)));
+    return kept ? aside_.append(bytes_of(frame)) : kept;
+  }
+
+  // The heads of chunks of counters, in their order.
+  Result<std::string> next_head(std::uint64_t& at) const {
+    std::uint64_t size = 0;
+    if (auto read = heads_.read(at, std::as_writable_bytes(std::span(&size, 1))); !read) return read.error();
+    std::string head(size, '\0');
+    if (auto read = heads_.read(at + sizeof(size), std::as_writable_bytes(std::span(head))); !read) return read.error();
+    at += sizeof(size) + size;
+    return head;
   }
 
   static std::vector<std::byte> bytes_of(const FrameView& frame) {
@@ -162,12 +184,15 @@ class Compaction {
 
   Result<void> write_aside() {
     std::vector<std::byte> frame;
+    std::uint64_t heads_at = 0;
     for (std::uint64_t at = 0; at < aside_.size(); at += frame.size()) {
       FrameHeader header;
       if (auto read = aside_.read(at, std::as_writable_bytes(std::span(&header, 1))); !read) return read;
       frame.resize(sizeof(header) + header.stored_size);
       if (auto read = aside_.read(at, frame); !read) return read;
-      if (auto written = writer_.append(frame); !written) return written;
+      auto head = header.type == proto::FRAME_EVENTS ? next_head(heads_at) : Result<std::string>(std::string());
+      if (!head) return head.error();
+      if (auto written = writer_.append_segment(frame, *std::move(head)); !written) return written;
     }
     return {};
   }
@@ -252,6 +277,7 @@ class Compaction {
   EventRuns runs_;
   LaneWriter lanes_;
   ScratchFile aside_;   // frames that are kept as the recording has them
+  ScratchFile heads_;   // of those of counters: for each its size in bytes, and the head
   SinkThread placing_;  // places events in the runs, while others are read
   TraceBuilder builder_;
   FrameIngest ingest_;

@@ -4,31 +4,150 @@
 #include <chrono>
 #include <map>
 #include <numeric>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "building/lane_builder.h"
+#include "counter_frames.h"
 #include "ingest/decoding_ahead.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
 #include "model/trace/completeness.h"
 #include "model/trace/ingest/frame_ingest.h"
+#include "model/trace/segments/demanded_counters.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/workers/parallel.h"
 #include "model/trace/workers/precedence.h"
 
 namespace lanescope {
+namespace {
+
+// A chunk of counters, and what is known of it.
+struct CounterChunkInFile {
+  IndexedFrame frame;
+  CounterHead head;  // without rows if it is not known, or if the chunk makes no sense
+};
+
+// Counters of one source that are read together, in the chunks of a file, which it keeps open.
+class CountersInFile final : public DemandedCounters {
+ public:
+  // `chunks`: of the same counters, by time.
+  CountersInFile(std::shared_ptr<const TraceFileReader> file, std::filesystem::path path, std::span<const CounterChunkInFile* const> chunks, Nanoseconds epoch)
+      : DemandedCounters(chunks.front()->head.counters.size(), blocks_of(chunks, epoch), summaries_of(chunks)),
+        file_(std::move(file)),
+        path_(std::move(path)),
+        epoch_(epoch),
+        process_(chunks.front()->frame.process),
+        source_(chunks.front()->head.source),
+        counters_(chunks.front()->head.counters) {
+    for (const CounterChunkInFile* const chunk : chunks) frames_.push_back({chunk->frame.offset, chunk->frame.stored_size, chunk->head.rows});
+  }
+
+  [[nodiscard]] std::string damage_text() const override {
+    return "Not all values of counters of " + path_.string() +
+           " can be read any more: it was changed, cut or damaged. Save what can be read, and open that: lanescope export -t trace " + path_.string() +
+           " -o NEW.trace";
+  }
+
+ private:
+  struct Frame {
+    std::uint64_t offset;
+    std::uint32_t stored_size;
+    std::uint32_t rows;
+  };
+
+  // If nothing is known between two chunks, the first has one more sample, without a value, which lasts until the second.
+  static std::vector<Block> blocks_of(std::span<const CounterChunkInFile* const> chunks, Nanoseconds epoch) {
+    std::vector<Block> blocks;
+    blocks.reserve(chunks.size());
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      const CounterHead& head = chunks[i]->head;
+      const Nanoseconds end = i + 1 < chunks.size() ? chunks[i + 1]->head.first_time : head.end;
+      const std::size_t first = blocks.empty() ? 0 : blocks.back().first + blocks.back().count;
+      blocks.push_back({first, head.rows + (end > head.end ? std::size_t{1} : 0), {head.first_time - epoch, end - epoch}});
+    }
+    return blocks;
+  }
+  static std::vector<CounterSummary> summaries_of(std::span<const CounterChunkInFile* const> chunks) {
+    std::vector<CounterSummary> summaries;
+    summaries.reserve(chunks.size() * chunks.front()->head.counters.size());
+    for (const CounterChunkInFile* const chunk : chunks) summaries.insert(summaries.end(), chunk->head.summaries.begin(), chunk->head.summaries.end());
+    return summaries;
+  }
+
+  // The payload of a block. The last one is kept for each thread: who reads one counter of a block often reads the others next.
+  [[nodiscard]] std::shared_ptr<const std::string> payload_of(std::size_t b) const {
+    constexpr std::size_t kKeptBytes = 4u << 20;
+    struct Last {
+      std::uint64_t identity = 0;
+      std::shared_ptr<const std::string> payload;
+    };
+    thread_local Last last;
+    if (last.payload != nullptr && last.identity == identity(b)) return last.payload;
+    IndexedFrame indexed;
+    indexed.offset = frames_[b].offset;
+    indexed.type = proto::FRAME_EVENTS;
+    indexed.stored_size = frames_[b].stored_size;
+    const auto frame = file_->read(indexed);
+    if (!frame || frame->header.process != process_ || frame->header.source != source_) return nullptr;
+    constexpr std::uint64_t kOthers = 4'096, kOfColumn = 64, kLongestNumber = 10;  // bytes
+    const std::uint64_t columns = members() + 1;
+    if (frame->header.raw_size > kOthers + columns * (kOfColumn + 2 * kLongestNumber * std::uint64_t{frames_[b].rows})) return nullptr;
+    auto opened = open_frame(*frame);
+    if (!opened) return nullptr;
+    auto payload = std::make_shared<const std::string>(*std::move(opened));
+    last = payload->size() <= kKeptBytes ? Last{identity(b), payload} : Last{};
+    return payload;
+  }
+
+  // Answers so far were based on heads, so the values must match them.
+  [[nodiscard]] std::shared_ptr<const CounterSegment> read(std::size_t b, std::size_t member) const override {
+    const auto payload = payload_of(b);
+    const auto chunk = payload ? CounterChunk::of(*payload) : std::nullopt;
+    if (!chunk || !std::equal(counters_.begin(), counters_.end(), chunk->counters().begin(), chunk->counters().end())) return nullptr;
+    const Block& block = blocks()[b];
+    const bool has_gap = block.count > frames_[b].rows;
+    const Times shared = times(b, [&]() -> Times {
+      auto decoded = chunk->times();
+      if (!decoded || decoded->size() != frames_[b].rows) return nullptr;
+      for (Nanoseconds& time : *decoded) time -= epoch_;
+      if (has_gap) decoded->push_back(chunk->end() - epoch_);
+      decoded->shrink_to_fit();
+      return std::make_shared<const std::vector<Nanoseconds>>(*std::move(decoded));
+    });
+    auto values = shared ? chunk->values(member) : std::nullopt;
+    if (!values || values->size() != frames_[b].rows || shared->front() != block.extent.begin) return nullptr;
+    const Nanoseconds end = has_gap ? shared->back() : block.extent.end;
+    if (chunk->end() - epoch_ != end || end > block.extent.end) return nullptr;
+    if (has_gap) values->push_back(kNoValue);
+    auto segment = std::make_shared<const CounterSegment>(shared, *values, block.extent.end);
+    return is_as_said(segment->summary(), summary(b, member)) ? segment : nullptr;
+  }
+
+  std::shared_ptr<const TraceFileReader> file_;
+  std::filesystem::path path_;
+  Nanoseconds epoch_;
+  std::uint32_t process_;
+  std::uint8_t source_;
+  std::vector<std::uint32_t> counters_;  // ids of the source
+  std::vector<Frame> frames_;            // of each block
+};
+
+}  // namespace
 
 struct SegmentReader::State {
-  explicit State(TraceFileReader file, const std::filesystem::path& from) : reader(std::move(file)), path(from) {}
+  explicit State(TraceFileReader from, const std::filesystem::path& at) : file(std::make_shared<TraceFileReader>(std::move(from))), path(at) {}
 
-  TraceFileReader reader;
+  std::shared_ptr<TraceFileReader> file;
+  TraceFileReader& reader = *file;
   std::filesystem::path path;
   TraceBuilder builder;
   FrameIngest ingest{builder};
   Spending spending{reader.size()};
   std::shared_ptr<const Trace> surroundings;
-  std::vector<IndexedFrame> samples;  // frames of counters that were not read yet
+  std::vector<CounterChunkInFile> samples;  // frames of counters
   std::vector<TrackKey> tracks;
   std::vector<std::uint32_t> order;                                     // tracks in the order of their first segments in the file
   std::vector<Segment> segments;                                        // by track, lane and time
@@ -46,11 +165,14 @@ struct SegmentReader::State {
     std::vector<IndexedFrame> wanted;
     for (const IndexedFrame& indexed : index) {
       if (indexed.type == proto::FRAME_LANE_SEGMENT || indexed.type == proto::FRAME_OUTLINE) continue;
-      (indexed.type == proto::FRAME_EVENTS ? samples : wanted).push_back(indexed);
+      if (indexed.type == proto::FRAME_EVENTS)
+        samples.push_back({indexed, {}});
+      else
+        wanted.push_back(indexed);
     }
     const auto go_on = [](std::size_t) { return LoadStep::kContinue; };
-    const auto any = [](const DecodedFrame&) { return true; };
-    if (auto read = read_in_order(wanted, go_on, any); !read) return read;
+    const auto nothing = [](std::size_t, const DecodedFrame&) {};
+    if (auto read = read_in_order(wanted, go_on, nothing, [&](std::size_t, const DecodedFrame& frame) { return take(frame); }); !read) return read;
     Provenance& provenance = builder.provenance();
     provenance.finished = !ingest.source_was_cut();
     surroundings = builder.snapshot();
@@ -58,26 +180,108 @@ struct SegmentReader::State {
     return {};
   }
 
-  // Stops if asked to. If somebody is told of progress, pictures of the trace may be in the making, and go first, because few rows show counters: but not for
-  // ever, because other rows do.
+  Result<void> take(const DecodedFrame& frame) {
+    ingest.add(frame);
+    return spending.may_keep(ingest) ? Result<void>() : too_much();
+  }
+
+  // Takes the heads of chunks of counters from the index. Returns true if it has all, so that no chunk needs to be read.
+  Result<bool> read_counter_heads() {
+    parallel_for(samples.size(), [&](std::size_t i) {
+      if (auto head = decode_counter_head(samples[i].frame.segment_head)) samples[i].head = *std::move(head);
+      samples[i].frame.segment_head = {};
+    });
+    bool has_all = true;
+    for (const CounterChunkInFile& chunk : samples) {
+      const std::uint64_t numbers = std::uint64_t{chunk.head.rows} * (chunk.head.counters.size() + 1);
+      has_all = has_all && chunk.head.rows > 0;
+      if (!spending.unpack({numbers, chunk.head.counters.size(), 0})) return too_much();
+    }
+    return has_all;
+  }
+
+  // Gives each counter its series, whose values stay in the file. Returns false if chunks overlap, or if a counter is in chunks with different others: then
+  // chunks must be read in their order, which decides.
+  bool give_series() {
+    const Nanoseconds epoch = surroundings->provenance().monotonic_epoch;
+    std::map<std::tuple<std::uint32_t, std::uint8_t, std::vector<std::uint32_t>>, std::vector<const CounterChunkInFile*>> groups;
+    for (const CounterChunkInFile& chunk : samples)
+      if (chunk.head.rows > 0) groups[{chunk.frame.process, chunk.head.source, chunk.head.counters}].push_back(&chunk);
+    std::vector<std::vector<CounterId>> members;
+    std::set<CounterId> met;
+    for (auto& [of, chunks] : groups) {
+      std::stable_sort(chunks.begin(), chunks.end(), [](const auto* a, const auto* b) { return a->head.first_time < b->head.first_time; });
+      const auto overlap = [](const auto* a, const auto* b) { return a->head.end > b->head.first_time; };
+      if (std::adjacent_find(chunks.begin(), chunks.end(), overlap) != chunks.end()) return false;
+      if (!is_near(chunks.front()->head.first_time - epoch) || !is_near(chunks.back()->head.end - epoch)) return false;
+      members.emplace_back();
+      for (const std::uint32_t id : std::get<2>(of)) {
+        const auto counter = ingest.counter_of(std::get<0>(of), std::get<1>(of), id);
+        if (!counter || !met.insert(*counter).second) return false;
+        members.back().push_back(*counter);
+      }
+    }
+    std::size_t group = 0;
+    for (const auto& [of, chunks] : groups) {
+      const auto counters = std::make_shared<const CountersInFile>(file, path, chunks, epoch);
+      for (std::size_t member = 0; member < members[group].size(); ++member) builder.give_series(members[group][member], CounterSeries(counters, member));
+      ++group;
+    }
+    return true;
+  }
+
+  // Reads chunks of counters whose heads are not known: of a file from before these heads, all of them. Their values stay in the file, too, unless
+  // give_series() can't be. Stops if asked to. If somebody is told of progress, pictures of the trace may be in the making, and go first, because few rows show
+  // counters: but not for ever, because other rows do.
   Result<void> read_samples(const LoadProgress& progress) {
     constexpr auto kPatience = std::chrono::seconds(30);
     const auto latest = std::chrono::steady_clock::now() + kPatience;
+    bool is_cancelled = false;
+    std::size_t total = 0;
     const auto go_on = [&](std::size_t done) {
-      if (progress) give_way(latest);
-      return progress ? progress(static_cast<double>(done) / static_cast<double>(samples.size()), nullptr) : LoadStep::kContinue;
+      if (!progress) return LoadStep::kContinue;
+      give_way(latest);
+      const LoadStep step = progress(static_cast<double>(done) / static_cast<double>(total), nullptr);
+      is_cancelled = step == LoadStep::kCancel;
+      return step;
     };
-    return read_in_order(samples, go_on, [](const DecodedFrame& frame) { return frame.holds_counter_samples(); });
+    const auto check = [&](std::size_t, const DecodedFrame& frame) { return frame.holds_counter_samples() ? Result<void>() : damaged(); };
+    const Spending before = spending;
+    std::vector<CounterChunkInFile*> unknown;
+    std::vector<IndexedFrame> looked_at;
+    for (CounterChunkInFile& chunk : samples)
+      if (chunk.head.rows == 0) {
+        unknown.push_back(&chunk);
+        looked_at.push_back(chunk.frame);
+      }
+    total = unknown.size();
+    const auto find = [&](std::size_t i, const DecodedFrame& frame) {
+      if (auto head = frame.counter_head()) unknown[i]->head = *std::move(head);
+    };
+    if (auto read = read_in_order(looked_at, go_on, find, check); !read || is_cancelled) return read;
+    // Chunks that make no sense are counted by whoever takes them.
+    const bool stay = give_series();
+    if (!stay) spending = before;
+    std::vector<IndexedFrame> taken;
+    for (const CounterChunkInFile& chunk : samples)
+      if (!stay || chunk.head.rows == 0) taken.push_back(chunk.frame);
+    total = taken.size();
+    const auto nothing = [](std::size_t, const DecodedFrame&) {};
+    return read_in_order(taken, go_on, nothing, [&](std::size_t i, const DecodedFrame& frame) {
+      const Result<void> checked = check(i, frame);
+      return checked ? take(frame) : checked;
+    });
   }
 
-  // Ingests frames in their order; some at a time are decoded on all cores. `go_on` is asked in between, with the number of frames done. A frame that
-  // fails `may_be` is damage.
-  template <typename GoOn, typename MayBe>
-  Result<void> read_in_order(std::span<const IndexedFrame> wanted, GoOn go_on, MayBe may_be) {
+  // Reads frames in their order; some at a time are decoded on all cores. `go_on` is asked in between, with the number of frames done. For each frame,
+  // `prepare` is called with its position and itself on the thread that decoded it, then `use` in their order.
+  template <typename GoOn, typename Prepare, typename Use>
+  Result<void> read_in_order(std::span<const IndexedFrame> wanted, GoOn go_on, Prepare prepare, Use use) {
     constexpr std::size_t kAtOnce = 32;                  // frames
     constexpr std::uint64_t kUnpackedAtOnce = 4u << 20;  // bytes of payload, if payloads are longer than usual
     for (std::size_t done = 0; done < wanted.size();) {
       if (go_on(done) == LoadStep::kCancel) return {};
+      const std::size_t first = done;
       std::vector<FrameView> frames;
       for (std::uint64_t bytes = 0; done < wanted.size() && frames.size() < kAtOnce && bytes < kUnpackedAtOnce; ++done) {
         auto frame = reader.read(wanted[done]);
@@ -86,12 +290,14 @@ struct SegmentReader::State {
         frames.push_back(*std::move(frame));
       }
       std::vector<std::optional<DecodedFrame>> decoded(frames.size());
-      parallel_for(frames.size(), [&](std::size_t i) { decoded[i].emplace(frames[i]); });
-      for (std::optional<DecodedFrame>& frame : decoded) {
-        if (!may_be(*frame)) return damaged();
-        if (!spending.unpack(frame->cost()) || !spending.may_keep(ingest)) return too_much();
-        ingest.add(*frame);
-        frame.reset();
+      parallel_for(frames.size(), [&](std::size_t i) {
+        decoded[i].emplace(frames[i]);
+        prepare(first + i, *decoded[i]);
+      });
+      for (std::size_t i = 0; i < decoded.size(); ++i) {
+        if (!spending.unpack(decoded[i]->cost())) return too_much();
+        if (auto used = use(first + i, *decoded[i]); !used) return used;
+        decoded[i].reset();
       }
     }
     return {};
@@ -414,7 +620,10 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& pr
         lanes.push_back({tracks()[track], number, whole.publish()});
       }
     }
-  const bool is_more_to_come = !state.samples.empty() || !state.surroundings->kernel_records().windows.empty() ||
+  const Result<bool> has_heads = state.read_counter_heads();
+  if (!has_heads) return has_heads.error();
+  const bool has_series = *has_heads && state.give_series();
+  const bool is_more_to_come = !has_series || !state.surroundings->kernel_records().windows.empty() ||
                                std::any_of(lanes.begin(), lanes.end(), [](const GivenLane& given) { return given.track.kind == TrackKind::kMemoryUsage; });
   std::shared_ptr<const Trace> without_values;
   if (progress && is_more_to_come) {
@@ -431,7 +640,8 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& pr
     is_cancelled = step == LoadStep::kCancel;
     return step;
   };
-  if (auto read = state.read_samples(listened); !read) return read.error();
+  if (!has_series)
+    if (auto read = state.read_samples(listened); !read) return read.error();
   if (is_cancelled) return without_values;
   state.tell_skipped();
   return state.builder.snapshot_with(std::move(lanes));

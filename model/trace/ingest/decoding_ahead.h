@@ -30,7 +30,7 @@ class Spending {
   [[nodiscard]] bool may_keep(const FrameIngest& ingest) const { return may_keep(ingest.memory_bytes(), ingest.event_count()); }
 
  private:
-  const limits::FileBudget budget_;
+  limits::FileBudget budget_;
   std::uint64_t unpacked_ = 0;
   std::uint64_t entries_ = 0;
 };

@@ -9,6 +9,7 @@
 #include "capture_options.h"
 #include "chunk_target.h"
 #include "columns.h"
+#include "compact/counter_frames.h"
 #include "compact/file_tables.h"
 #include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
@@ -633,6 +634,12 @@ bool DecodedFrame::holds_counter_samples() const noexcept {
   return chunk != nullptr && std::holds_alternative<CounterSampleColumns>(chunk->columns);
 }
 
+std::optional<CounterHead> DecodedFrame::counter_head() const {
+  const auto* chunk = std::get_if<DecodedChunk>(&content_->message);
+  const auto* samples = chunk != nullptr ? std::get_if<CounterSampleColumns>(&chunk->columns) : nullptr;
+  return content_->sound && samples != nullptr ? head_of(content_->header.source, *samples, chunk->chunk.base_time()) : std::nullopt;
+}
+
 std::string malformed_frames(std::uint64_t count) {
   return std::to_string(count) + (count == 1 ? " frame" : " frames") + " could not be understood and " + (count == 1 ? "was" : "were") + " skipped.";
 }
@@ -650,6 +657,12 @@ std::optional<std::vector<Event>> FrameIngest::events_of(LaneSegmentEvents segme
   auto placed = state_->tables.place(std::move(segment), state_->epoch);
   if (!placed) return std::nullopt;
   return std::move(placed->events);
+}
+
+std::optional<CounterId> FrameIngest::counter_of(std::uint32_t process, std::uint8_t source, std::uint32_t id) const noexcept {
+  const auto found = state_->dictionaries.find({process, source});
+  const CounterId one_more = found != state_->dictionaries.end() ? found->second.counters[id] : 0;
+  return one_more != 0 ? std::optional(one_more - 1) : std::nullopt;
 }
 
 bool FrameIngest::place(LaneSegmentInColumns& segment) const { return state_->tables.place(segment, state_->epoch); }

@@ -10,6 +10,7 @@
 #include <malloc.h>
 #endif
 
+#include "compact/counter_frames.h"
 #include "compact/head_outline.h"
 #include "decoding_ahead.h"
 #include "lanescope/trace.pb.h"
@@ -114,11 +115,21 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
   return builder.snapshot();
 }
 
+// Memory for the values of counters of a compacted file, as far as its index says how many there are.
+std::uint64_t bytes_of_counters(const TraceFileReader& file) {
+  constexpr std::uint64_t kValueBytes = 6;
+  std::uint64_t bytes = 0;
+  for (const IndexedFrame& frame : file.index())
+    if (frame.type == proto::FRAME_EVENTS)
+      if (const auto head = decode_counter_head(frame.segment_head)) bytes += kValueBytes * head->rows * head->counters.size();
+  return bytes;
+}
+
 // Returns null if the file must be loaded as a whole.
 std::shared_ptr<const Trace> load_from_segments(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
   if (place == EventPlace::kInMemoryWhereTheyFit) {
     const auto file = TraceFileReader::open(path);
-    if (!file || file->indexed_events() * limits::kEventMemory <= SegmentCache::of_process().use().budget) return nullptr;
+    if (!file || file->indexed_events() * limits::kEventMemory + bytes_of_counters(*file) <= SegmentCache::of_process().use().budget) return nullptr;
   }
   const auto reader = SegmentReader::open(path);
   if (!reader) return nullptr;

@@ -284,22 +284,33 @@ bool CounterSampleColumns::OfCounter::parse(std::string_view bytes) {
   });
 }
 
+bool CounterSampleColumns::take_other_than_values(const WireField& field) {
+  using Fields = proto::CounterSamples;
+  switch (field.number) {
+    case Fields::kCounterFieldNumber:
+      return plain(field, counter);
+    case Fields::kTimeDeltaFieldNumber:
+      return zigzag(field, time_delta);
+    case Fields::kLastDurationFieldNumber:
+      if (field.type == WireField::kVarint) last_duration = field.value;
+      return true;
+    default:
+      return true;
+  }
+}
+
 bool CounterSampleColumns::parse(std::string_view bytes) {
   return for_fields(bytes, [this](const WireField& field) {
-    using Fields = proto::CounterSamples;
-    switch (field.number) {
-      case Fields::kCounterFieldNumber:
-        return plain(field, counter);
-      case Fields::kTimeDeltaFieldNumber:
-        return zigzag(field, time_delta);
-      case Fields::kColumnsFieldNumber:
-        return field.type != WireField::kBytes || columns.emplace_back().parse(field.bytes);
-      case Fields::kLastDurationFieldNumber:
-        if (field.type == WireField::kVarint) last_duration = field.value;
-        return true;
-      default:
-        return true;
-    }
+    if (field.number != proto::CounterSamples::kColumnsFieldNumber) return take_other_than_values(field);
+    return field.type != WireField::kBytes || columns.emplace_back().parse(field.bytes);
+  });
+}
+
+bool CounterSampleColumns::parse_without_values(std::string_view bytes, std::vector<std::string_view>& values) {
+  return for_fields(bytes, [&](const WireField& field) {
+    if (field.number != proto::CounterSamples::kColumnsFieldNumber) return take_other_than_values(field);
+    if (field.type == WireField::kBytes) values.push_back(field.bytes);
+    return true;
   });
 }
 

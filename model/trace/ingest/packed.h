@@ -77,6 +77,11 @@ struct CounterSampleColumns {
   std::vector<OfCounter> columns;
   std::uint64_t last_duration = 0;
   [[nodiscard]] bool parse(std::string_view bytes);
+  // The same, but values stay in their bytes: `values` gets those of each column.
+  [[nodiscard]] bool parse_without_values(std::string_view bytes, std::vector<std::string_view>& values);
+
+ private:
+  bool take_other_than_values(const WireField& field);
 };
 
 // The positions in a packed column at which every `step`-th number begins: the first is 0, the last is the size of the column. Returns nothing if the column

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 
+#include "model/trace/segments/demanded_counters.h"
 #include "model/trace/segments/lane_in_parts.h"
 #include "model/trace/trace.h"
 
@@ -73,11 +74,6 @@ std::uint64_t events_of(std::span<const SegmentBounds> bounds) noexcept {
   return events;
 }
 
-std::uint64_t next_identities(std::size_t count) {
-  static std::atomic<std::uint64_t> next{1};
-  return next.fetch_add(count);
-}
-
 // Indexed by the number of the first segment, which identifies a lane.
 struct AllDemanded {
   std::mutex mutex;
@@ -93,10 +89,9 @@ AllDemanded& all_demanded() {
 DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline)
     : bounds_(std::move(bounds)),
       outline_(std::move(outline)),
-      first_identity_(next_identities(bounds_.size())),
+      first_identity_(SegmentCache::of_process().new_identities(bounds_.size())),  // this makes the cache outlive them
       unreadable_(bounds_.size()),
       asked_for_parts_(bounds_.size()) {
-  (void)SegmentCache::of_process();  // this makes the cache outlive them
   demanded_events += events_of(bounds_);
   const std::lock_guard lock(all_demanded().mutex);
   if (!bounds_.empty()) all_demanded().by_identity.emplace(first_identity_, this);
@@ -131,14 +126,27 @@ Nanoseconds busy_total(const Lane& lane) noexcept {
 }
 
 bool holds_events(const Trace& trace) noexcept {
-  return std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments(); });
+  return !demands_counters(trace) && std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments(); });
 }
 
+namespace {
+
+// Calls visit(demanded) for each counter whose values are demanded; counters that are read together have the same.
+template <typename Visit>
+void for_each_demanded_counter(const Trace& trace, Visit visit) {
+  for (CounterId id = 0; id < trace.counters().size(); ++id)
+    if (const DemandedCounters* const demanded = trace.counter_series(id).demanded()) visit(*demanded);
+}
+
+}  // namespace
+
 bool has_substitutes(const Trace& trace) noexcept {
-  return std::any_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) {
+  bool has = std::any_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) {
     const DemandedSegments* demanded = demanded_segments(lane);
     return demanded != nullptr && demanded->has_substitutes();
   });
+  for_each_demanded_counter(trace, [&](const DemandedCounters& demanded) { has = has || demanded.has_unreadable() || demanded.lacked_memory(); });
+  return has;
 }
 
 Result<void> check_all_was_read(const Trace& trace) {
@@ -149,6 +157,10 @@ Result<void> check_all_was_read(const Trace& trace) {
     if (demanded->has_unreadable()) sentences.insert(demanded->damage_text());
     if (demanded->lacked_memory()) sentences.emplace(SegmentCache::kShortage);
   }
+  for_each_demanded_counter(trace, [&](const DemandedCounters& demanded) {
+    if (demanded.has_unreadable()) sentences.insert(demanded.damage_text());
+    if (demanded.lacked_memory()) sentences.emplace(SegmentCache::kShortage);
+  });
   if (sentences.empty()) return {};
   std::string text;
   for (const std::string& sentence : sentences) text.append(text.empty() ? "" : " ").append(sentence);

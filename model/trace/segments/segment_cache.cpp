@@ -2,6 +2,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <iterator>
 #include <list>
 #include <mutex>
@@ -30,9 +31,11 @@ constexpr std::uint64_t kSharesAhead = 8;                 // of a budget that is
 
 struct SegmentCache::State {
   struct Entry {
-    std::shared_ptr<const LaneSegment> segment;  // null while it is being decoded
-    std::list<std::uint64_t>::iterator place;    // in `decoding`, then in `used`
-    bool ahead = false;                          // nobody has asked for it so far
+    std::shared_ptr<const void> content;       // null while it is being decoded: a LaneSegment, or what others have put under their numbers
+    std::list<std::uint64_t>::iterator place;  // in `decoding`, then in `used`
+    std::uint64_t bytes = 0;
+    bool ahead = false;  // nobody has asked for it so far
+    [[nodiscard]] std::shared_ptr<const LaneSegment> segment() const noexcept { return std::static_pointer_cast<const LaneSegment>(content); }
   };
   struct Wanted {
     std::weak_ptr<const DemandedSegments> from;
@@ -52,7 +55,8 @@ struct SegmentCache::State {
   std::atomic<std::uint64_t> budget{default_budget()};
   // Shared with the segments that count in it; they may be freed later than the cache.
   std::shared_ptr<std::atomic<std::uint64_t>> live = std::make_shared<std::atomic<std::uint64_t>>(0);
-  std::uint64_t most = 0, times_decoded = 0, decoded_in_part = 0, read_in_parts = 0, times_ahead = 0, dropped = 0;
+  std::uint64_t most = 0, times_decoded = 0, decoded_in_part = 0, read_in_parts = 0, others_decoded = 0, times_ahead = 0, dropped = 0;
+  std::atomic<std::uint64_t> next_identity{1};
 
   std::deque<Wanted> wanted;  // segments to decode ahead
   std::size_t unasked = 0;    // number of entries that nobody has asked for
@@ -60,15 +64,19 @@ struct SegmentCache::State {
   bool stopping = false;
   std::vector<std::thread> threads;  // last: they use all of the above
 
-  // Counts the segment's bytes for as long as anybody holds it.
-  [[nodiscard]] std::shared_ptr<const LaneSegment> counted(std::shared_ptr<const LaneSegment> segment) {
-    const std::uint64_t bytes = segment->memory_bytes();
-    const LaneSegment* address = segment.get();
+  // Counts the bytes for as long as anybody holds what takes them.
+  template <typename Counted>
+  [[nodiscard]] std::shared_ptr<const Counted> counted(std::shared_ptr<const Counted> what, std::uint64_t bytes) {
+    const Counted* address = what.get();
     live->fetch_add(bytes);
-    return {address, [segment = std::move(segment), live = live, bytes](const LaneSegment*) mutable {
-              segment.reset();
+    return {address, [what = std::move(what), live = live, bytes](const Counted*) mutable {
+              what.reset();
               live->fetch_sub(bytes);
             }};
+  }
+  [[nodiscard]] std::shared_ptr<const LaneSegment> counted(std::shared_ptr<const LaneSegment> segment) {
+    const std::uint64_t bytes = segment->memory_bytes();
+    return counted(std::move(segment), bytes);
   }
 
   // Returns true if it is new; then the caller must decode it with fill(). Requires: `lock` is held. If it throws, nothing has changed.
@@ -85,35 +93,35 @@ struct SegmentCache::State {
   }
 
   // Removes the segment that was unused longest from the cache and returns it; null if the cache holds none. Requires: `lock` is held.
-  std::shared_ptr<const LaneSegment> take_oldest() noexcept {
-    if (used.empty()) return nullptr;
+  Content take_oldest() noexcept {
+    if (used.empty()) return {};
     const auto oldest = entries.find(used.back());
-    std::shared_ptr<const LaneSegment> segment = std::move(oldest->second.segment);
+    Content content{std::move(oldest->second.content), oldest->second.bytes};
     used.pop_back();
     unasked -= oldest->second.ahead;
     entries.erase(oldest);
     ++dropped;
-    return segment;
+    return content;
   }
 
   // Gives up what would exceed the budget after this many more bytes are decoded. Segments that threads have pinned count as given up.
   void make_room(std::uint64_t bytes) noexcept {
     const std::uint64_t all = live->load() + bytes;
     for (std::uint64_t freed = 0; all > budget.load() + freed;) {
-      std::shared_ptr<const LaneSegment> oldest;  // freed after the lock is released
+      Content oldest;  // freed after the lock is released
       const std::lock_guard lock(mutex);
       oldest = take_oldest();
-      if (!oldest) return;
-      freed += oldest->memory_bytes();
+      if (!oldest.what) return;
+      freed += oldest.bytes;
     }
   }
 
   void give_up_all() noexcept {
     for (bool any = true; any;) {
-      std::shared_ptr<const LaneSegment> oldest;
+      Content oldest;
       const std::lock_guard lock(mutex);
       oldest = take_oldest();
-      any = oldest != nullptr;
+      any = oldest.what != nullptr;
     }
   }
 
@@ -127,7 +135,8 @@ struct SegmentCache::State {
     const auto entry = entries.find(from.identity(s));
     if (segment) {
       used.splice(used.begin(), decoding, entry->second.place);
-      entry->second.segment = segment;
+      entry->second.bytes = segment->memory_bytes();
+      entry->second.content = segment;
     } else {  // threads that wait for it must not wait for ever
       decoding.erase(entry->second.place);
       unasked -= entry->second.ahead;
@@ -142,12 +151,45 @@ struct SegmentCache::State {
   std::shared_ptr<const LaneSegment> find_times(const DemandedSegments& from, std::size_t s) noexcept {
     for (const std::uint64_t key : {from.identity(s), from.identity(s) | kTimes}) {
       const auto known = entries.find(key);
-      if (known == entries.end() || !known->second.segment) continue;
+      if (known == entries.end() || !known->second.content) continue;
       ask(known->second, from, s);
       used.splice(used.begin(), used, known->second.place);
-      return known->second.segment;
+      return known->second.segment();
     }
     return nullptr;
+  }
+
+  // As fill(), for what is no segment of a lane. If it throws, it is no longer begun.
+  std::shared_ptr<const void> fill(std::uint64_t identity, std::uint64_t expected, const std::function<Content()>& read) {
+    make_room(expected);
+    Content content;
+    std::exception_ptr failed;
+    try {
+      try {
+        content = read();
+      } catch (const std::bad_alloc&) {
+        give_up_all();
+        content = read();
+      }
+      if (content.what) content.what = counted(std::move(content.what), content.bytes);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    most = std::max(most, live->load());
+    ++others_decoded;
+    const auto entry = entries.find(identity);
+    if (content.what && !failed) {
+      used.splice(used.begin(), decoding, entry->second.place);
+      entry->second.bytes = content.bytes;
+      entry->second.content = content.what;
+    } else {  // threads that wait for it must not wait for ever
+      decoding.erase(entry->second.place);
+      entries.erase(entry);
+    }
+    decoded.notify_all();
+    if (failed) std::rethrow_exception(failed);
+    return content.what;
   }
 
   // Null if the times can't be read alone, or if all of the segment is being decoded.
@@ -168,7 +210,7 @@ struct SegmentCache::State {
     if (entries.contains(key)) return times;  // another thread was as fast
     used.push_front(key);
     try {
-      entries.emplace(key, Entry{times, used.begin()});
+      entries.emplace(key, Entry{times, used.begin(), times->memory_bytes()});
     } catch (const std::bad_alloc&) {
       used.pop_front();
     }
@@ -321,8 +363,8 @@ std::uint64_t SegmentCache::pinned_bytes_per_thread() const noexcept { return st
 
 SegmentCache::Use SegmentCache::use() const noexcept {
   const std::lock_guard lock(state_->mutex);
-  return {state_->budget.load(),   state_->live->load(),  state_->most,        state_->used.size(), state_->times_decoded,
-          state_->decoded_in_part, state_->read_in_parts, state_->times_ahead, state_->dropped};
+  return {state_->budget.load(),   state_->live->load(),  state_->most,           state_->used.size(), state_->times_decoded,
+          state_->decoded_in_part, state_->read_in_parts, state_->others_decoded, state_->times_ahead, state_->dropped};
 }
 
 std::vector<std::string> SegmentCache::problems() const {
@@ -344,6 +386,33 @@ void SegmentCache::report(std::string sentence) {
   if (std::find(state_->problems.begin(), state_->problems.end(), sentence) == state_->problems.end()) state_->problems.push_back(std::move(sentence));
 }
 
+std::uint64_t SegmentCache::new_identities(std::size_t count) noexcept { return state_->next_identity.fetch_add(count); }
+
+std::shared_ptr<const void> SegmentCache::take(std::uint64_t identity, std::uint64_t expected, const std::function<Content()>& read) {
+  State& state = *state_;
+  {
+    std::unique_lock lock(state.mutex);
+    while (!state.begin(identity)) {
+      State::Entry& known = state.entries.find(identity)->second;
+      if (known.content) {
+        state.used.splice(state.used.begin(), state.used, known.place);
+        return known.content;
+      }
+      state.decoded.wait(lock);
+    }
+  }
+  return state.fill(identity, expected, read);
+}
+
+std::shared_ptr<const void> SegmentCache::at_hand(std::uint64_t identity) noexcept {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  const auto known = state.entries.find(identity);
+  if (known == state.entries.end() || !known->second.content) return nullptr;
+  state.used.splice(state.used.begin(), state.used, known->second.place);
+  return known->second.content;
+}
+
 std::shared_ptr<const LaneSegment> SegmentCache::take(const DemandedSegments& from, std::size_t s) {
   State& state = *state_;
   try {
@@ -351,9 +420,9 @@ std::shared_ptr<const LaneSegment> SegmentCache::take(const DemandedSegments& fr
     while (!state.begin(from.identity(s))) {
       State::Entry& known = state.entries.find(from.identity(s))->second;
       state.ask(known, from, s);
-      if (known.segment) {
+      if (known.content) {
         state.used.splice(state.used.begin(), state.used, known.place);
-        return known.segment;
+        return known.segment();
       }
       state.decoded.wait(lock);
     }
@@ -386,11 +455,11 @@ bool SegmentCache::reads_in_parts(const DemandedSegments& from, std::size_t s, A
 void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) noexcept {
   State& state = *state_;
   const auto forget_entry = [&](std::uint64_t key) {
-    std::shared_ptr<const LaneSegment> gone;  // freed after the lock is released
+    std::shared_ptr<const void> gone;  // freed after the lock is released
     const std::lock_guard lock(state.mutex);
     const auto found = state.entries.find(key);
-    if (found == state.entries.end() || !found->second.segment) return;
-    gone = std::move(found->second.segment);
+    if (found == state.entries.end() || !found->second.content) return;
+    gone = std::move(found->second.content);
     state.used.erase(found->second.place);
     state.unasked -= found->second.ahead;
     state.entries.erase(found);

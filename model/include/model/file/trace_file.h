@@ -26,7 +26,7 @@ struct IndexedFrame {
   std::uint32_t process = 0;
   std::uint32_t stored_size = 0;
   std::uint32_t event_count = 0;
-  std::string segment_head;  // for a lane segment: a proto::SegmentHead; else empty
+  std::string segment_head;  // for a lane segment: a proto::SegmentHead; for values of counters in a compacted file: a proto::CounterHead; else empty
 };
 
 // Whole frames, one after another, and the content of each (content_of). `contents` is empty if the producer does not provide it.
@@ -88,6 +88,7 @@ class TraceFileWriter {
   Result<void> append(std::span<const std::byte> frames, std::span<const FrameContent> contents = {});
   // Appends one frame in the same way; its index entry has this head (IndexedFrame).
   Result<void> append_segment(std::span<const std::byte> frame, const FrameContent& content, std::string segment_head);
+  Result<void> append_segment(std::span<const std::byte> frame, std::string segment_head);
 
   // Makes room for `bytes` of frames and the index: drops whole frames from the end until these fit into the file's present size, or into `limit` bytes in
   // total if there is a limit. The first frame stays. The next frames are written over the dropped ones, which works even if the disk is full. Returns the

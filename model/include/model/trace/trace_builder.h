@@ -108,6 +108,8 @@ class TraceBuilder {
                    Nanoseconds end);
   // Replaces all values of a counter that is computed instead of read, such as a running sum over events.
   void set_series(CounterId counter, CounterSeries series);
+  // Gives a counter that is read all of its values. None can be added to it.
+  void give_series(CounterId counter, CounterSeries series);
 
   // What is known of kernels beyond their times. Parts of code must come in the order of their offsets; returns false for a part that does not fit
   // those before.

@@ -24,6 +24,8 @@ struct FrameCost {
 // What is known of the cost before the frame is decoded: `unpacked`.
 [[nodiscard]] FrameCost cost_to_decode(const FrameHeader& header) noexcept;
 
+struct CounterHead;
+
 // A frame with its payload decompressed and parsed: the part of ingest that needs no order, and so may run on any thread.
 class DecodedFrame {
  public:
@@ -34,6 +36,8 @@ class DecodedFrame {
   [[nodiscard]] FrameCost cost() const noexcept;
   // True if it is a chunk of counters, which are not events of lanes.
   [[nodiscard]] bool holds_counter_samples() const noexcept;
+  // What the index of a compacted file says of such a chunk (compact/counter_frames.h); nothing if it is none, or none that a series can have. O(values).
+  [[nodiscard]] std::optional<CounterHead> counter_head() const;
 
  private:
   friend class FrameIngest;
@@ -69,6 +73,8 @@ class FrameIngest {
   [[nodiscard]] DetailId detail_of_file(std::uint32_t track, DetailId id) const noexcept;  // requires: the track is known
   [[nodiscard]] std::optional<std::vector<Event>> events_of(LaneSegmentEvents segment) const;
   [[nodiscard]] bool place(LaneSegmentInColumns& segment) const;  // the same in its place; false: there is no such track
+  // The trace's counter for one of a source; nothing if the source has described none so far.
+  [[nodiscard]] std::optional<CounterId> counter_of(std::uint32_t process, std::uint8_t source, std::uint32_t id) const noexcept;
 
   [[nodiscard]] std::uint64_t malformed() const noexcept;
   // What was skipped, for readers of the trace: malformed_frames(), and how many frames are of unknown types; empty if none was.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -135,10 +136,10 @@ void for_each_named(const Lane& lane, Wanted&& wanted, Visit&& visit) {
   }
 }
 
-// True if all events of a trace are in memory, so that no question about them waits for the disk. O(lanes).
+// True if all events and values of counters of a trace are in memory, so that no question about them waits for the disk. O(lanes + counters).
 [[nodiscard]] bool holds_events(const Trace& trace) noexcept;
-// True if events without names stand for events that could not be read, or for which there was no memory: then no answer about the trace is right.
-// O(lanes). Any thread.
+// True if events without names, or samples without a value, stand for what could not be read, or for which there was no memory: then no answer about the
+// trace is right. O(lanes + counters). Any thread.
 [[nodiscard]] bool has_substitutes(const Trace& trace) noexcept;
 // Fails if has_substitutes(), with one sentence for each file of this trace that can't be read, and one if memory lacked. For callers that are about to
 // hand out results from the trace's events. O(lanes).
@@ -147,7 +148,7 @@ void for_each_named(const Lane& lane, Wanted&& wanted, Visit&& visit) {
 // are in a temporary file. Only if true may a caller keep something for each event. O(segments).
 [[nodiscard]] bool has_memory_for_events(const Trace& trace) noexcept;
 
-// Keeps decoded segments of all traces of this process within a budget of bytes. The segments that were unused longest go first.
+// Keeps decoded segments of all traces of this process, of lanes and of counters, within a budget of bytes. The segments that were unused longest go first.
 //
 // Segments that threads have pinned count, but cannot go: at least eight a thread, which are 11 MB if all are full.
 //
@@ -169,6 +170,7 @@ class SegmentCache {
     std::uint64_t decoded = 0;   // how often a segment was decoded
     std::uint64_t times = 0;     // how often only the times of one were decoded
     std::uint64_t in_parts = 0;  // how often one was read of which only parts are decoded
+    std::uint64_t counters = 0;  // how often a segment of a counter, or the times of some, were decoded
     std::uint64_t ahead = 0;     // how often decoding was started before anybody asked for it
     std::uint64_t dropped = 0;   // how often a segment was given up for lack of room
   };
@@ -189,6 +191,7 @@ class SegmentCache {
 
  private:
   friend class DemandedSegments;
+  friend class DemandedCounters;
   SegmentCache();
   ~SegmentCache();
 
@@ -201,7 +204,19 @@ class SegmentCache {
   // Counts a segment that is read in parts. Returns false if it should rather be taken whole: it is in the cache, or was asked for before and there is room.
   // For times it is enough that the cache has these.
   [[nodiscard]] bool reads_in_parts(const DemandedSegments& from, std::size_t s, Asked asked) noexcept;
-  // Forgets all segments of a lane that is gone.
+  // Something else that is decoded, and its size.
+  struct Content {
+    std::shared_ptr<const void> what;
+    std::uint64_t bytes = 0;
+  };
+  // So many numbers, from the returned one on, that nothing else in the cache has.
+  [[nodiscard]] std::uint64_t new_identities(std::size_t count) noexcept;
+  // Returns what the cache has under this number, or what `read` returns, which is kept unless it is null; it takes `expected` bytes, more or less. If memory
+  // lacks, segments are given up, and `read` is called again. Throws std::bad_alloc if there is no memory all the same.
+  [[nodiscard]] std::shared_ptr<const void> take(std::uint64_t identity, std::uint64_t expected, const std::function<Content()>& read);
+  // The same if it is there; else null.
+  [[nodiscard]] std::shared_ptr<const void> at_hand(std::uint64_t identity) noexcept;
+  // Forgets all segments of a lane, or of counters, that are gone.
   void forget(std::uint64_t first_identity, std::size_t count) noexcept;
   [[nodiscard]] std::uint64_t pinned_bytes_per_thread() const noexcept;
 
