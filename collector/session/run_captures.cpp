@@ -327,7 +327,7 @@ std::optional<Error> Recording::Run::note_closed(const ClosedFile& file, EndReas
   {
     const std::lock_guard lock(mutex_);
     if (file.whereabouts.kind == Whereabouts::kInPlace)
-      outcome_.files.push_back({file.path, file.events, file.bytes, reason, starts_, file.unwritten, file.identity});
+      outcome_.files.push_back({file.path, file.events, file.bytes, reason, starts_, file.unwritten, file.identity, file.kept_part});
     if (elsewhere) ++outcome_.lost_files;
     if (elsewhere && !was_moved(file)) outcome_.gone.push_back(file.path);
     if (failure && !outcome_.failure) outcome_.failure = failure;

@@ -325,6 +325,22 @@ TEST_CASE("a capture ends where its file has the size that it may have") {
   CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text("Ended         the file had the size that it may have (--max-file-size)"));
 }
 
+TEST_CASE("what a full file lacks is said once, and that nothing was dropped is not said beside it") {
+  const TemporaryFolder folder;
+  const bool is_ring = GENERATE(false, true);
+  CAPTURE(is_ring);
+  constexpr std::uint64_t kMost = 64u << 10;
+  std::vector<std::string> arguments{"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "--max-file-size=64K", "-o", "x"};
+  if (is_ring) arguments.push_back("--ring=1000");
+  arguments.insert(arguments.end(), {program("lanescope_program_nvtx_bursts").string(), "names", "20000"});
+  const Ran ran = run_lanescope(folder.path(), arguments);
+  CHECK(ran.code == 0);
+  const auto size = std::filesystem::file_size(folder.path() / "x.trace");
+  CHECK(size <= kMost);
+  CHECK(size >= kMost / 2);
+  CHECK_THAT(ran.messages, !contains_text("dropped") && contains_text(is_ring ? "more had no room in the file" : "has the size that it may have"));
+}
+
 TEST_CASE("a ring keeps the last seconds, and names that were told before") {
   const TemporaryFolder folder;
   // The second program's ranges come later than those of the first one by more than the ring's length. On a machine on which the second program takes longer
@@ -337,6 +353,18 @@ TEST_CASE("a ring keeps the last seconds, and names that were told before") {
     kept = captured(folder.path() / "x.trace");
   }
   CHECK(kept == Captured{1, 20, 20});
+}
+
+TEST_CASE("a ring that has what it was asked for says that of this part nothing was dropped") {
+  const TemporaryFolder folder;
+  // On a busy machine the recorder may take the first program's ranges late.
+  Ran ran;
+  for (int seconds = 2; ran.messages.find("as --ring asks; what came before was not kept.") == std::string::npos; seconds *= 2) {
+    REQUIRE(seconds <= 64);
+    const std::string script = captures() + " plain; sleep " + std::to_string(seconds) + "; " + captures() + " plain";
+    ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-f", "--ring=1", "-o", "x", "sh", "-c", script});
+  }
+  CHECK_THAT(ran.messages, contains_text(", nothing of that part dropped\n"));
 }
 
 TEST_CASE("a recording goes on after the program where it is told to, until its duration is over") {

@@ -228,6 +228,23 @@ std::string missing_from(const std::vector<session::RecordedFile>& files) {
   return missing_text(missing);
 }
 
+// Nothing is missing that was asked for, as far as the recorder knows.
+bool is_whole(const session::RecordingOutcome& outcome) {
+  const auto has_all = [](const session::RecordedFile& file) {
+    const bool was_full = file.reason == session::EndReason::kFileSize || file.reason == session::EndReason::kDiskFull;
+    return !was_full && file.kept != session::KeptPart::kShorterThanAsked;
+  };
+  return outcome.statistics.dropped == 0 && !outcome.failure && std::all_of(outcome.files.begin(), outcome.files.end(), has_all);
+}
+
+// Behind the number of events. A message has said it before if a file ended early, or has less than was asked for.
+std::string completeness_of(const session::RecordingOutcome& outcome, const std::string& missing, const std::vector<std::string>& lost) {
+  if (!missing.empty()) return ", incomplete: " + missing;
+  if (!lost.empty() || !is_whole(outcome)) return "";
+  const bool has_all = std::all_of(outcome.files.begin(), outcome.files.end(), [](const auto& file) { return file.kept == session::KeptPart::kAll; });
+  return has_all ? ", nothing dropped" : ", nothing of that part dropped";
+}
+
 void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome, const session::CaptureRange& range) {
   if (outcome.files.empty() && !outcome.failure) std::cerr << "No file was made: no capture began or was kept." << begin_of(range) << '\n';
   if (!outcome.files.empty()) std::cerr << "Generated:\n";
@@ -240,13 +257,9 @@ void print_outcome(const session::Recording& recording, const session::Recording
   }
   const std::string missing = missing_from(outcome.files);
   const std::vector<std::string> lost = missing.empty() ? losses(outcome) : losses_of_processes(outcome);  // said once
-  const bool whole = missing.empty() && outcome.statistics.dropped == 0 && lost.empty() && !outcome.failure;
   if (!outcome.files.empty())
     std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)
-              << (whole             ? ", nothing dropped"
-                  : missing.empty() ? ""
-                                    : ", incomplete: " + missing)
-              << '\n';
+              << completeness_of(outcome, missing, lost) << '\n';
   for (const std::string& line : lost) std::cerr << line << '\n';
   // What was recorded is written after the end of the recording, which the program may not outlive.
   const auto is_there = [](pid_t pid) { return kill(pid, 0) == 0 || errno == EPERM; };

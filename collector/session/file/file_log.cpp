@@ -64,6 +64,7 @@ void FileLog::open(TraceFileWriter file, const proto::SessionStart& start) {
   opened_ = start.epoch();
   whole_from_ = 0;
   lacked_room_ = false;
+  kept_part_ = KeptPart::kAll;
   kept_.clear();
   gives_up_ = true;
   first_new_ = prologue_.first_new();
@@ -80,7 +81,19 @@ void FileLog::take(const FrameRun& run, std::uint64_t events) {
     absorb(run.frames);
   } else if (comes_late(run)) {
     return;
-  } else if (rules_.keep_last) {
+  } else if (rules_.maximum_bytes) {  // one by one, because there may be room for some of them
+    std::size_t number = 0;
+    for_each_frame(run.frames, [&](const FrameHeader& header, std::span<const std::byte> frame) {
+      const bool is_known = number < run.contents.size();
+      take_into_file({frame, is_known ? run.contents.subspan(number++, 1) : run.contents}, header.event_count);
+    });
+  } else {
+    take_into_file(run, events);
+  }
+}
+
+void FileLog::take_into_file(const FrameRun& run, std::uint64_t events) {
+  if (rules_.keep_last) {
     hold(run, events);
   } else {
     append_or_count(run, events);
@@ -180,7 +193,7 @@ void FileLog::write_held() {
   for (; !held_.empty(); let_oldest_go()) append_or_count(held_.front().run(), held_.front().events);
 }
 
-std::string FileLog::kept_of(std::int64_t end) const {
+void FileLog::note_kept(std::int64_t end) {
   const auto seconds = [](std::int64_t duration) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.4g s", static_cast<double>(std::max<std::int64_t>(0, duration)) / 1e9);
@@ -189,8 +202,10 @@ std::string FileLog::kept_of(std::int64_t end) const {
   const std::string all = seconds(end - opened_), asked = seconds(rules_.keep_last->count());
   const std::string kept = file_->path().string() + " has the last " + seconds(end - whole_from_) + " of " + all;
   const bool is_short = lacked_room_ && end - whole_from_ < rules_.keep_last->count();
-  if (!is_short) return kept + ", as --ring asks; what came before was not kept.";
-  return kept + ", in place of the " + asked + " of --ring: more had no room in " + (rules_.maximum_bytes ? "the file (--max-file-size)." : "memory.");
+  kept_part_ = is_short ? KeptPart::kShorterThanAsked : KeptPart::kAsAsked;
+  kept_ = is_short
+              ? kept + ", in place of the " + asked + " of --ring: more had no room in " + (rules_.maximum_bytes ? "the file (--max-file-size)." : "memory.")
+              : kept + ", as --ring asks; what came before was not kept.";
 }
 
 void FileLog::absorb(std::span<const std::byte> frames) {
@@ -251,7 +266,7 @@ Whereabouts FileLog::close(proto::SessionEnd end) {
   constexpr std::uint64_t kMostSlack = 64u << 20;
   if (rules_.keep_last) write_held();
   if (whole_from_ != 0) end.set_whole_from(std::min(whole_from_, end.time()));
-  if (whole_from_ != 0) kept_ = kept_of(end.time());
+  if (whole_from_ != 0) note_kept(end.time());
   bool is_finished = !has_no_room_ && finish(end);
   // Another program may take the free room of the disk; each attempt therefore asks for more.
   for (std::uint64_t slack = kEndBytes + kEntryBytes * last_words_.size(); !is_finished && slack <= kMostSlack; slack *= 4) {

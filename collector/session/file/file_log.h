@@ -75,7 +75,8 @@ class FileLog {
   [[nodiscard]] bool is_full() const noexcept;
   // Events of the current or last file for which it had no room.
   [[nodiscard]] std::uint64_t unwritten() const noexcept { return unwritten_; }
-  // One sentence about which part of the last file was kept; empty without keep_last, and if all of it was.
+  // Which part of the last file was kept, and one sentence about that; empty without keep_last, and if all of it was.
+  [[nodiscard]] KeptPart kept_part() const noexcept { return kept_part_; }
   [[nodiscard]] const std::string& kept() const noexcept { return kept_; }
 
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }  // of the current or last file
@@ -99,6 +100,7 @@ class FileLog {
 
   // True for frames of a process that ended before the part that is kept.
   [[nodiscard]] bool comes_late(const FrameRun& run) const;
+  void take_into_file(const FrameRun& run, std::uint64_t events);
   void hold(const FrameRun& run, std::uint64_t events);
   // Drops the oldest frames. This is possible because everything that happened after the time at which they came is still to come, or is held.
   void give_up_oldest();
@@ -117,8 +119,8 @@ class FileLog {
   [[nodiscard]] std::vector<std::byte> last_words() const;
   void absorb(std::span<const std::byte> frames);
   void absorb_later();
-  // Requires: keep_last, and something was dropped. `end`: of the recording, CLOCK_MONOTONIC ns.
-  [[nodiscard]] std::string kept_of(std::int64_t end) const;
+  // Sets what kept() and kept_part() return. Requires: keep_last, and something was dropped. `end`: of the recording, CLOCK_MONOTONIC ns.
+  void note_kept(std::int64_t end);
 
   LogRules rules_;
   FrameSink sink_;
@@ -131,6 +133,7 @@ class FileLog {
   bool lacked_room_ = false;     // something was dropped that is not older than keep_last
   std::string kept_;
   std::int64_t opened_ = 0;
+  KeptPart kept_part_ = KeptPart::kAll;
   std::uint32_t first_new_ = 0;    // instances from here on started after the file was opened
   std::set<std::uint32_t> begun_;  // processes that started before it and had not ended then
   bool gives_up_ = true;           // drops what is older than keep_last

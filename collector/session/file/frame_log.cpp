@@ -116,7 +116,8 @@ std::vector<ClosedFile> FrameLog::close(const proto::SessionEnd& end) {
     const std::filesystem::path path = file.path();
     const std::optional<FileIdentity> identity = file.identity();
     Whereabouts whereabouts = file.close(end);
-    closed.push_back({path, file.events(), file.bytes(), file.unwritten(), std::move(whereabouts), file.failure(), identity, file.kept()});
+    closed.push_back(
+        {path, file.events(), file.bytes(), file.unwritten(), std::move(whereabouts), file.failure(), identity, file.kept_part(), file.kept()});
   };
   close_one(main_);
   for (auto& [share, file] : shares_) close_one(file);

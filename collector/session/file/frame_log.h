@@ -32,7 +32,8 @@ struct ClosedFile {
   Whereabouts whereabouts = {};  // before it was closed
   std::optional<Error> failure;
   std::optional<FileIdentity> identity;
-  std::string kept = {};  // one sentence about which part was kept; empty if all of it was
+  KeptPart kept_part = KeptPart::kAll;
+  std::string kept = {};               // one sentence about which part was kept; empty if all of it was
 };
 
 // A recording has one file. If its name depends on variables that the recorded program sets for its children (-o rank%q{RANK} around a launcher), processes
@@ -69,7 +70,8 @@ class FrameLog {
   std::vector<ClosedFile> close(const proto::SessionEnd& end);
   void discard();
 
-  [[nodiscard]] bool is_full() const noexcept;  // true if any file is full
+  [[nodiscard]] std::optional<std::uint64_t> maximum_bytes() const noexcept { return rules_.maximum_bytes; }  // of each file
+  [[nodiscard]] bool is_full() const noexcept;                                                                // true if any file is full
   [[nodiscard]] std::uint64_t unwritten() const noexcept;
   [[nodiscard]] std::optional<Error> failure() const;  // the first one
   [[nodiscard]] bool is_watched() const noexcept { return static_cast<bool>(sink_); }

@@ -47,7 +47,7 @@ std::int64_t begin_of(const channel::Hello& hello, std::int64_t shift) {
 
 void ProcessTable::share_memory(std::uint64_t free) {
   free_memory_ = free;
-  room_ = encoder_room(free_memory_, live_.size());
+  room_ = encoder_room(free_memory_, live_.size(), log_.maximum_bytes());
 }
 
 TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {

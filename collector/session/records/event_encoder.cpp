@@ -28,11 +28,21 @@ void append_attributes(Columns& columns, std::uint32_t index, const NvtxAttribut
 
 }  // namespace
 
-EncoderRoom encoder_room(std::uint64_t free, std::size_t encoders) noexcept {
+EncoderRoom encoder_room(std::uint64_t free, std::size_t encoders, std::optional<std::uint64_t> file_bytes) noexcept {
   constexpr std::size_t kShare = 8;
   constexpr std::size_t kLeast = 256u << 10;  // with less, the description of each chunk takes more than its events
   const auto own = static_cast<std::size_t>(free / kShare / std::max<std::size_t>(encoders, 1));
-  return {std::clamp(own, kLeast, kAmpleRoom.text_bytes), std::clamp(own, kLeast, kAmpleRoom.chunk_bytes)};
+  EncoderRoom room;
+  room.text_bytes = std::clamp(own, kLeast, kAmpleRoom.text_bytes);
+  room.chunk_bytes = std::clamp(own, kLeast, kAmpleRoom.chunk_bytes);
+  if (!file_bytes) return room;
+  constexpr std::size_t kChunks = 16;                        // in a file
+  constexpr std::size_t kEventBytes = 16;                    // in a file
+  constexpr std::size_t kFewEvents = 64, kShortText = 4096;  // with less, the description of each chunk takes as much as its events
+  const auto bytes = static_cast<std::size_t>(*file_bytes / kChunks);
+  room.events_of_chunk = std::clamp(bytes / kEventBytes, kFewEvents, kAmpleRoom.events_of_chunk);
+  room.text_bytes_of_chunk = std::clamp(bytes, kShortText, kAmpleRoom.text_bytes_of_chunk);
+  return room;
 }
 
 std::uint32_t EventEncoder::intern(std::string_view text) {
@@ -113,7 +123,7 @@ void EventEncoder::add(const OsRuntimeCall& call) {
 void EventEncoder::count(Chunk& chunk) {
   constexpr std::size_t kEventBytes = 48;  // in columns whose capacity has grown by half
   ++pending_;
-  if (++chunk.events == kMaximumChunkEvents || new_bytes_ >= kMaximumChunkTextBytes) emit(chunk);
+  if (++chunk.events >= room_.events_of_chunk || new_bytes_ >= room_.text_bytes_of_chunk) emit(chunk);
   if (pending_ * kEventBytes + new_bytes_ > room_.chunk_bytes) flush();
 }
 

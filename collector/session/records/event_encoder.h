@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -23,14 +24,17 @@ inline constexpr std::size_t kMaximumChunkEvents = 1u << 16;
 inline constexpr std::size_t kMaximumChunkTextBytes = 4u << 20;  // bytes of strings; a chunk that reaches it is full
 inline constexpr std::size_t kRememberedTextBytes = 64u << 20;   // bytes of strings, including what each costs beyond its text
 
-// Approximate limits of an encoder's memory in bytes. They may change at any time, and apply from the next event on.
+// Approximate limits of an encoder's memory in bytes, and of a chunk. They may change at any time, and apply from the next event on.
 struct EncoderRoom {
-  std::size_t text_bytes = kRememberedTextBytes;     // for strings that are remembered
-  std::size_t chunk_bytes = std::size_t{256} << 20;  // for open chunks
+  std::size_t text_bytes = kRememberedTextBytes;             // for strings that are remembered
+  std::size_t chunk_bytes = std::size_t{256} << 20;          // for open chunks
+  std::size_t events_of_chunk = kMaximumChunkEvents;         // that make it full
+  std::size_t text_bytes_of_chunk = kMaximumChunkTextBytes;  // likewise
 };
 inline constexpr EncoderRoom kAmpleRoom{};
-// The room for each of this many encoders, if `free` bytes of memory are free: all encoders together get an eighth for texts and an eighth for chunks.
-[[nodiscard]] EncoderRoom encoder_room(std::uint64_t free, std::size_t encoders) noexcept;
+// The room for each of this many encoders, if `free` bytes of memory are free: all encoders together get an eighth for texts and an eighth for chunks. If a
+// file may have at most `file_bytes`, a chunk takes at most about a sixteenth of that, because a file has only whole chunks.
+[[nodiscard]] EncoderRoom encoder_room(std::uint64_t free, std::size_t encoders, std::optional<std::uint64_t> file_bytes = {}) noexcept;
 
 // What ranges and marks have in common.
 struct NvtxAttributes {

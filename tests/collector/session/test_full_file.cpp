@@ -1,10 +1,13 @@
 // A file that cannot take what is recorded: the disk is full, or the file has reached its largest size.
 #include <csignal>
+#include <random>
 
 #include <sys/resource.h>
 
+#include "clock.h"
 #include "file/frame_log.h"
 #include "model/trace/load.h"
+#include "records/event_encoder.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -125,6 +128,75 @@ TEST_CASE("a file does not grow beyond the size that it may have, and says what 
   const auto trace = loaded(path);
   check_accounts(*trace);
   CHECK(trace->provenance().end == RecordingEnd::kFileSize);
+}
+
+TEST_CASE("a file has as much of a burst as it may, however many frames come at once") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  constexpr std::uint64_t kMost = 64u << 10;
+  const bool is_ring = GENERATE(false, true);
+  CAPTURE(is_ring);
+  LogRules rules{.maximum_bytes = kMost};
+  if (is_ring) rules.keep_last = std::chrono::hours(1);
+  FrameLog log(rules, {});
+  begin(log, path);
+  // What an agent of ours hands over at a time: four times as much as the file may have.
+  constexpr std::int64_t kApart = 1'000'000;  // ns, of two frames
+  constexpr std::uint32_t kMarks = 100;
+  std::mt19937 random(1);  // so that it can't be compressed away
+  std::vector<std::byte> frames;
+  std::uint64_t events = 0;
+  for (std::int64_t number = 0; frames.size() < 4 * kMost; ++number) {
+    proto::EventChunk chunk;
+    chunk.set_base_time(number * kApart);
+    for (std::uint32_t i = 0; i < kMarks; ++i) {
+      chunk.mutable_nvtx_marks()->add_time_delta(random() % (kApart / kMarks));
+      chunk.mutable_nvtx_marks()->add_name(0);
+    }
+    FrameHeader header;
+    header.type = proto::FRAME_EVENTS;
+    header.process = 1;
+    header.event_count = kMarks;
+    append_frame(header, chunk.SerializeAsString(), frames);
+    events += kMarks;
+  }
+  log.pass_on(frames, events);
+  proto::SessionEnd last;
+  last.set_time(monotonic_now());
+  const ClosedFile closed = log.close(last).front();
+  CHECK(std::filesystem::file_size(path) <= kMost);
+  CHECK(std::filesystem::file_size(path) >= kMost * 3 / 4);
+  const auto trace = loaded(path);
+  REQUIRE(trace->event_count() > 0);
+  CHECK(trace->event_count() + trace->provenance().unwritten_events == (is_ring ? trace->event_count() : events));
+  CHECK(closed.kept_part == (is_ring ? KeptPart::kShorterThanAsked : KeptPart::kAll));
+  CHECK(trace->lane(0).start(0) / kApart == (is_ring ? static_cast<Nanoseconds>((events - trace->event_count()) / kMarks) : 0));
+}
+
+TEST_CASE("the chunks of a burst are small where the file is") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  constexpr std::uint64_t kMost = 64u << 10, kRanges = 100'000;
+  FrameLog log({.maximum_bytes = kMost}, {});
+  begin(log, path);
+  const bool has_texts = GENERATE(false, true);
+  CAPTURE(has_texts);
+  const EncoderRoom room = encoder_room(std::uint64_t{1} << 40, 1, log.maximum_bytes());
+  EventEncoder encoder([&log](const proto::EventChunk& chunk, std::uint32_t events) { log.write({proto::FRAME_EVENTS, 1, {}, events}, chunk); }, room);
+  std::mt19937 random(1);  // so that it can't be compressed away
+  for (std::uint64_t i = 0; i < kRanges; ++i) {
+    NvtxMark mark;
+    mark.thread = 1;
+    mark.time = static_cast<std::int64_t>(i) * 1'000'000 + random() % 1'000'000;
+    if (has_texts) mark.attributes.name = encoder.intern(std::to_string(random()) + std::to_string(random()));
+    encoder.add(mark);
+  }
+  encoder.flush();
+  log.close({});
+  CHECK(std::filesystem::file_size(path) <= kMost);
+  CHECK(std::filesystem::file_size(path) >= kMost * 3 / 4);
+  const auto trace = loaded(path);
+  CHECK(trace->event_count() + trace->provenance().unwritten_events == kRanges);
 }
 
 TEST_CASE("a file with room to spare lacks nothing") {

@@ -260,6 +260,13 @@ struct RecordingStatistics {
   bool has_ceased = false;              // a file ended before its program, for example on a full disk, and no other has started: nothing more is recorded
 };
 
+// Which part of a capture its file has.
+enum class KeptPart {
+  kAll,
+  kAsAsked,           // the last part, as long as was asked for (keep_last)
+  kShorterThanAsked,  // less of the last part: there was no room for more
+};
+
 // A capture's file, complete.
 struct RecordedFile {
   std::filesystem::path path;
@@ -269,6 +276,7 @@ struct RecordedFile {
   std::size_t start = 0;                 // which start_capture() it came from, counted from 1; 0: from none
   std::uint64_t unwritten = 0;           // events that were recorded, but for which the file had no room
   std::optional<FileIdentity> identity;  // of this file, as opposed to another recording that has its name by now
+  KeptPart kept = KeptPart::kAll;
 };
 
 // How the process is followed that was attached to.
