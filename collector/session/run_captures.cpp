@@ -51,6 +51,8 @@ std::optional<Error> said_of_place(const ClosedFile& file) {
   return Error{name + " was removed while it was recorded" + taken + ": what was recorded, " + std::to_string(file.events) + " events, is lost."};
 }
 
+std::string said_of_earlier(const std::filesystem::path& file) { return "The file that was to be replaced is kept: " + file.string() + "."; }
+
 }  // namespace
 
 Result<void> check_range(const CaptureSettings& settings) {
@@ -303,7 +305,7 @@ Result<std::filesystem::path> Recording::Run::close_file(EndReason reason) {
     if (const Whereabouts now = log_->whereabouts(); now.kind == Whereabouts::kMoved)
       failure =
           Error{path.string() + " was moved" + (now.moved_to.empty() ? "" : " to " + now.moved_to.string()) + " while it was recorded: it is not thrown away."};
-    log_->discard();
+    for (const std::filesystem::path& earlier : log_->discard()) report(said_of_earlier(earlier));
     forget_replaced(path);
   } else {
     if (!shared_by_.empty() && !log_->has_shares())
@@ -335,6 +337,7 @@ std::optional<Error> Recording::Run::note_closed(const ClosedFile& file, EndReas
   if (file.failure) report(file.failure->text);
   if (!file.kept.empty()) report(file.kept);
   if (elsewhere) report(elsewhere->text);
+  if (!file.earlier.empty()) report(said_of_earlier(file.earlier));
   return failure;
 }
 

@@ -52,17 +52,39 @@ Unfinished* note_unfinished(int folder, const std::string& name) {
   return nullptr;
 }
 
+// As much of a name as leaves room for an addition.
+std::string beginning_of(const std::string& name) {
+  constexpr std::size_t kLongest = 200;
+  std::size_t end = std::min(kLongest, name.size());
+  while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80)
+    --end;  // do not cut within a character, because some file systems refuse that
+  return name.substr(0, end);
+}
+
 // An unguessable name, which nobody can have created before.
 std::string name_beside(const std::string& name) {
-  constexpr std::size_t kLongest = 200;
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof(number), 0) != sizeof(number)) number = static_cast<std::uint64_t>(getpid());
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), ".%016llx.partial", static_cast<unsigned long long>(number));
-  std::size_t end = std::min(kLongest, name.size());
-  while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80)
-    --end;  // do not cut within a character, because some file systems refuse that
-  return name.substr(0, end) + text.data();
+  return beginning_of(name) + text.data();
+}
+
+// Moves a file of a folder to a name that is free. Returns false, with errno, if it can't be moved, or if something has that name.
+bool move_to_free_name(int folder, const char* from, const char* to) {
+  if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  // The file system does not support this rename. A link fails if something is there.
+  if (linkat(folder, from, folder, to, 0) == 0) return unlinkat(folder, from, 0) == 0;
+  return (errno == EPERM || errno == EOPNOTSUPP) && faccessat(folder, to, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && renameat(folder, from, folder, to) == 0;
+}
+
+// True if a file of a folder is the one that is open. Its number is no other file's meanwhile.
+bool is_named(int folder, const std::string& name, int descriptor) {
+  struct stat named {};
+  struct stat opened {};
+  return descriptor >= 0 && fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(descriptor, &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
 // The existing object at a place.
@@ -127,10 +149,13 @@ struct NewFile::State {
   Unfinished* entry = nullptr;
   bool is_there = false;  // under `name`
   bool has_taken_place = false;
+  int earlier = -1;          // the file that was set aside
+  std::string earlier_name;  // its name in the folder
 
   ~State() {
     if (is_there) unlinkat(folder, name.c_str(), 0);
     forget();
+    forget_set_aside();
     if (descriptor >= 0) close(descriptor);
     if (folder >= 0) close(folder);
   }
@@ -164,13 +189,30 @@ struct NewFile::State {
     if (!is_there && overwrite == Overwrite::kRefuse) return linkat(AT_FDCWD, own_path().c_str(), folder, place.c_str(), AT_SYMLINK_FOLLOW) == 0;
     if (!give_name()) return false;
     if (overwrite == Overwrite::kAllow) return renameat(folder, name.c_str(), folder, place.c_str()) == 0;
-    if (renameat2(folder, name.c_str(), folder, place.c_str(), RENAME_NOREPLACE) == 0) return true;
-    if (errno != EINVAL && errno != ENOSYS) return false;
-    // The file system does not support this rename. A link fails if something is there.
-    if (linkat(folder, name.c_str(), folder, place.c_str(), 0) == 0) return unlinkat(folder, name.c_str(), 0) == 0;
-    return (errno == EPERM || errno == EOPNOTSUPP) && faccessat(folder, place.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-           renameat(folder, name.c_str(), folder, place.c_str()) == 0;
+    return move_to_free_name(folder, name.c_str(), place.c_str());
   }
+
+  // Gives the file at the place a further name, or another one if it can't have two: in the second case the place is free for a moment. If that fails, the
+  // file is replaced nevertheless, as was asked for: otherwise the new one would be lost.
+  void set_aside() {
+    constexpr int kMostNames = 1000;
+    const std::string place = path.filename();
+    const int there = openat(folder, place.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    for (int number = 0; there >= 0 && number < kMostNames; ++number) {
+      earlier_name = beginning_of(place) + ".earlier" + (number == 0 ? std::string() : "." + std::to_string(number));
+      if (linkat(folder, place.c_str(), folder, earlier_name.c_str(), 0) == 0 ||
+          (errno != EEXIST && move_to_free_name(folder, place.c_str(), earlier_name.c_str()))) {
+        earlier = there;
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    if (there >= 0) close(there);
+  }
+  void forget_set_aside() {
+    if (earlier >= 0) close(std::exchange(earlier, -1));
+  }
+  [[nodiscard]] bool has_set_aside() const { return is_named(folder, earlier_name, earlier); }
 };
 
 NewFile::NewFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -236,19 +278,44 @@ Result<NewFile> NewFile::reopen(const std::filesystem::path& path) {
   return NewFile(std::move(state));
 }
 
-Result<void> NewFile::take_place(LockOfPlace lock) {
+Result<void> NewFile::take_place(LockOfPlace lock, Replaced replaced) {
   State& state = *state_;
   const auto failure = [&](int reason) { return Error{state.path.string() + " can't be written: " + std::strerror(reason) + "."}; };
   if (fsync(state.descriptor) != 0 && errno != EINVAL) return failure(errno);
   if (state.overwrite == Overwrite::kAllow && lock == LockOfPlace::kOthers && is_locked(state.folder, state.path.filename().c_str()))
     return is_being_recorded(state.path);
   if (state.permissions) fchmod(state.descriptor, *state.permissions);
-  if (!state.move()) return errno == EEXIST ? exists_already(state.path) : failure(errno);
+  if (state.overwrite == Overwrite::kAllow && replaced == Replaced::kSetAside) state.set_aside();
+  if (!state.move()) {
+    const int reason = errno;
+    put_back();
+    return reason == EEXIST ? exists_already(state.path) : failure(reason);
+  }
   state.is_there = false;
   state.has_taken_place = true;
   state.forget();
   fsync(state.folder);  // not every file system supports it; the file itself is there
   return {};
+}
+
+std::filesystem::path NewFile::set_aside() const {
+  return state_->has_set_aside() ? state_->path.parent_path() / state_->earlier_name : std::filesystem::path();
+}
+
+void NewFile::remove_set_aside() noexcept {
+  if (state_->has_set_aside()) unlinkat(state_->folder, state_->earlier_name.c_str(), 0);
+  state_->forget_set_aside();
+}
+
+void NewFile::put_back() noexcept {
+  State& state = *state_;
+  if (!state.has_set_aside()) return;
+  const std::string place = state.path.filename();
+  const char* const name = state.earlier_name.c_str();
+  const bool is_back = is_named(state.folder, place, state.earlier)      ? unlinkat(state.folder, name, 0) == 0  // it had both names
+                       : is_named(state.folder, place, state.descriptor) ? renameat(state.folder, name, state.folder, place.c_str()) == 0
+                                                                         : move_to_free_name(state.folder, name, place.c_str());
+  if (is_back) state.forget_set_aside();
 }
 
 void remove_new_files() noexcept {

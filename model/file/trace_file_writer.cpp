@@ -327,7 +327,7 @@ struct TraceFileWriter::State {
     if (!beside || beside->has_taken_place()) return {};
     const bool is_locked = replaced.valid() && lock_of_replaced != FileLock::kShared;
     const auto lock_of_place = is_locked ? NewFile::LockOfPlace::kOurs : NewFile::LockOfPlace::kOthers;
-    if (Result<void> placed = beside->take_place(lock_of_place); !placed) return placed;
+    if (Result<void> placed = beside->take_place(lock_of_place, NewFile::Replaced::kSetAside); !placed) return placed;
     replaced = Descriptor();
     return {};
   }
@@ -494,7 +494,12 @@ Result<void> TraceFileWriter::finish() {
   // Parts of overwritten frames lie behind the end.
   if (ftruncate(state_->descriptor, static_cast<off_t>(state_->size)) != 0)
     return Error{"Can't write to " + state_->path.string() + ": " + std::strerror(errno) + "."};
-  return state_->take_place();
+  if (Result<void> placed = state_->take_place(); !placed) return placed;
+  if (state_->beside && whereabouts().kind == Whereabouts::kInPlace)
+    state_->beside->remove_set_aside();
+  else if (state_->beside)
+    state_->beside->put_back();
+  return {};
 }
 
 bool TraceFileWriter::is_in_place() const noexcept { return state_->own.valid() || (state_->beside && state_->beside->has_taken_place()); }
@@ -511,9 +516,14 @@ Whereabouts TraceFileWriter::whereabouts() const {
   return {Whereabouts::kMoved, std::move(now)};
 }
 
-void TraceFileWriter::discard() {
+std::filesystem::path TraceFileWriter::discard() {
+  if (state_->beside) state_->beside->put_back();
   if (is_in_place() && is_at(state_->descriptor, state_->path)) unlink(state_->path.c_str());
+  std::filesystem::path left = earlier();
   state_.reset();
+  return left;
 }
+
+std::filesystem::path TraceFileWriter::earlier() const { return state_->beside ? state_->beside->set_aside() : std::filesystem::path(); }
 
 }  // namespace lanescope

@@ -118,6 +118,23 @@ TEST_CASE("a program whose recorder is killed gets its memory back, records no m
   CHECK(recorder.wait() == 128 + SIGKILL);
 }
 
+TEST_CASE("a recorder that is killed leaves the file that it was replacing beside what it had recorded") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "x.trace", earlier = folder.path() / "x.trace.earlier";
+  std::ofstream(file) << "earlier";
+  LanescopeProcess recorder(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-f", "-o", "x",
+                                            program("lanescope_program_nvtx_outliving").string(), folder.path() / "numbers"});
+  wait_until([&] { return std::filesystem::exists(earlier) && std::filesystem::file_size(file) > std::string_view("earlier").size(); });
+  const std::vector<pid_t> processes = numbers_in(folder.path() / "numbers");
+  kill_recorder(recorder);
+  CHECK(recorder.wait() == 128 + SIGKILL);
+  CHECK(load(file)->event_count() > 0);
+  std::string kept;
+  std::getline(std::ifstream(earlier), kept);
+  CHECK(kept == "earlier");
+  for (const pid_t each : processes) kill(each, SIGTERM);
+}
+
 TEST_CASE("a process that waits for a recorder which is killed goes on at once, and takes nothing") {
   const TemporaryFolder folder;
   const std::filesystem::path numbers = folder.path() / "numbers";

@@ -470,6 +470,34 @@ TEST_CASE("a capture whose file was moved, or replaced, is none for who stops it
   CHECK_FALSE(std::filesystem::exists(sessions.elsewhere() / "x.csv"));
 }
 
+TEST_CASE("a capture that is cancelled leaves the file that it was to replace") {
+  const Sessions sessions;
+  LanescopeProcess session(sessions.folder(), {"launch", "-t", "nvtx", program("lanescope_program_nvtx_ticking").string(), "-1", "5"});
+  session.wait_for_line("ready");
+  const std::filesystem::path file = sessions.elsewhere() / "x.trace";
+  const std::filesystem::path earlier = sessions.elsewhere() / "x.trace.earlier";
+  CHECK(sessions.ask({"start", "-o", "x"}).code == 0);
+  CHECK(sessions.ask({"stop"}).code == 0);
+  const auto first = identity_of(file);
+  REQUIRE(first);
+  CHECK(sessions.ask({"start", "-f", "-o", "x"}).code == 0);
+  while (identity_of(file) == first) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // until it has an event
+  CHECK(std::filesystem::exists(earlier));
+  CHECK(sessions.ask({"cancel"}).code == 0);
+  CHECK(identity_of(file) == first);
+  CHECK(load(file)->provenance().finished);
+  CHECK_FALSE(std::filesystem::exists(earlier));
+  CHECK(sessions.ask({"start", "-f", "-o", "x"}).code == 0);
+  CHECK(sessions.ask({"stop"}).code == 0);
+  CHECK(identity_of(file) != first);
+  CHECK_FALSE(std::filesystem::exists(earlier));
+  CHECK(sessions.ask({"start", "-f", "-o", "x"}).code == 0);
+  CHECK(sessions.ask({"cancel"}).code == 0);
+  CHECK(sessions.ask({"shutdown"}).code == 0);
+  CHECK(session.wait() == 5);
+  CHECK_THAT(session.messages(), contains_text("Generated:\n\t" + file.string()));
+}
+
 TEST_CASE("what is asked of a session before its delay is over is answered with that") {
   const Sessions sessions;
   LanescopeProcess session(sessions.folder(), {"launch", "-t", "nvtx", "-y", "1000", program("lanescope_program_nvtx_endless").string(), "5"});

@@ -118,14 +118,24 @@ bool Copies::keep_what_came(Copy& copy, const proto::RemoteReply::End& end) {
     copy.file.discard();
     return false;
   }
+  copy.is_cut_off = true;
   lost_.push_back({copy.file.is_in_place() ? copy.file.path() : std::filesystem::path(), copy.name, was_removed});
   return copy.file.is_in_place();  // otherwise it was worth less than the file that it was to replace
 }
 
 Result<void> Copies::finish() {
-  for (Copy& copy : copies_)
+  for (Copy& copy : copies_) {
+    if (copy.is_cut_off) continue;
     if (Result<void> finished = copy.file.finish(); !finished) return finished;
+  }
   return {};
+}
+
+std::vector<std::filesystem::path> Copies::earlier() const {
+  std::vector<std::filesystem::path> earlier;
+  for (const Copy& copy : copies_) earlier.push_back(copy.file.earlier());
+  std::erase(earlier, std::filesystem::path());
+  return earlier;
 }
 
 std::vector<CopiedFile> Copies::files() const {

@@ -47,8 +47,10 @@ class Copies {
     bool was_removed = false;    // the other side said so; otherwise it said nothing about it
   };
   [[nodiscard]] const std::vector<Lost>& lost() const noexcept { return lost_; }
-  // Moves the copies to their places. A copy that replaces a file may not have its place before.
+  // Moves the copies to their places. A copy that replaces a file may not have its place before. Files that were replaced are removed, except those of lost().
   Result<void> finish();
+  // Files that were replaced and still lie beside their places.
+  [[nodiscard]] std::vector<std::filesystem::path> earlier() const;
 
   // The copies that are in their places, except files that may not be copies.
   [[nodiscard]] std::vector<CopiedFile> files() const;
@@ -57,8 +59,9 @@ class Copies {
   struct Copy {
     std::string name;  // its name there
     LocalCopy file;
-    bool is_kept = false;   // it was here completely before, and it is not confirmed yet that it is a start of the file there
-    bool is_whole = false;  // a complete recording was here before: the file there is the same, or another one
+    bool is_kept = false;     // it was here completely before, and it is not confirmed yet that it is a start of the file there
+    bool is_cut_off = false;  // the rest of it was lost there
+    bool is_whole = false;    // a complete recording was here before: the file there is the same, or another one
   };
   bool keep_what_came(Copy& copy, const proto::RemoteReply::End& end);
   Result<LocalCopy> make(const proto::RemoteReply::File& file, const std::filesystem::path& path);

@@ -58,14 +58,16 @@ Result<void> LocalCopy::append(std::string_view bytes) {
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
   sums_.append(bytes);
-  return is_in_place() || sums_.size() < worth_ ? Result<void>() : file_.take_place();
+  return is_in_place() || sums_.size() < worth_ ? Result<void>() : file_.take_place(NewFile::LockOfPlace::kOthers, NewFile::Replaced::kSetAside);
 }
 
 Result<void> LocalCopy::finish() {
   if (!is_in_place()) return file_.take_place();
   if (!is_where_it_was()) return Error{path().string() + " was removed or replaced while it was copied."};
   // A network file system may report only now that there is no room.
-  return fsync(file_.descriptor()) == 0 || errno == EINVAL ? Result<void>() : not_written(path());
+  if (fsync(file_.descriptor()) != 0 && errno != EINVAL) return not_written(path());
+  file_.remove_set_aside();
+  return {};
 }
 
 bool LocalCopy::is_where_it_was() const {
@@ -75,6 +77,7 @@ bool LocalCopy::is_where_it_was() const {
 }
 
 void LocalCopy::discard() {
+  file_.put_back();
   if (is_in_place() && is_where_it_was()) unlink(path().c_str());
 }
 

@@ -1,7 +1,8 @@
 // The copy of a file on another machine: it grows as that file does, and holds the same bytes.
 //
-// It is made beside its place. It takes its place with its first bytes if no file is there; if it replaces a file, it does so once it holds enough bytes
-// (model/file/new_file.h says how links and the like are handled). While it grows it is locked, as a recording's own file is. One thread.
+// It is made beside its place. It takes its place with its first bytes if no file is there; if it replaces a file, it does so once it holds enough bytes,
+// and the replaced file lies beside it until the copy is finished (model/file/new_file.h says where, and how links and the like are handled). While it grows it
+// is locked, as a recording's own file is. One thread.
 #pragma once
 
 #include <filesystem>
@@ -30,8 +31,10 @@ class LocalCopy {
   // Moves the copy to its place, whatever it holds, and writes its bytes to the disk. Fails with one sentence if that fails, and if somebody has removed or
   // replaced it meanwhile, because then it is not a reliable copy.
   Result<void> finish();
-  // Throws the copy away. A file that it has replaced is not restored.
+  // Throws the copy away. A file that it has replaced is put back, unless others have put a file there.
   void discard();
+  // The file that it has replaced, while that lies beside its place: until finish(), and if that fails or is not called; else empty.
+  [[nodiscard]] std::filesystem::path earlier() const { return file_.set_aside(); }
 
  private:
   LocalCopy(NewFile file, std::uint64_t worth) : file_(std::move(file)), worth_(worth) {}

@@ -65,6 +65,7 @@ WorkOutcome Worker::run() {
   }
   connection_.reset();
   outcome_.files = copies_.files();
+  for (const std::filesystem::path& earlier : copies_.earlier()) settings_.tell("The file that was to be replaced is kept: " + earlier.string() + ".");
   return std::move(outcome_);
 }
 

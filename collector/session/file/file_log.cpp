@@ -279,6 +279,7 @@ Whereabouts FileLog::close(proto::SessionEnd end) {
   }
   bytes_ = file_->size();
   Whereabouts whereabouts = file_->whereabouts();
+  earlier_ = file_->earlier();
   file_.reset();
   absorb_later();
   return whereabouts;
@@ -296,12 +297,13 @@ bool FileLog::finish(proto::SessionEnd& end) {
   return finished.has_value();
 }
 
-void FileLog::discard() {
+std::filesystem::path FileLog::discard() {
   while (!held_.empty()) let_oldest_go();
   note_discard(file_->path());
-  file_->discard();
+  std::filesystem::path earlier = file_->discard();
   file_.reset();
   absorb_later();
+  return earlier;
 }
 
 }  // namespace lanescope::session

@@ -68,8 +68,10 @@ class FileLog {
   // Writes the last frame, and the index. Returns where the file was then. A file that was to replace another is still beside it if it has no event and could
   // not be finished; it is removed then.
   Whereabouts close(proto::SessionEnd end);
-  // Closes the file and removes it. A file that it was to replace stays if there was no event yet.
-  void discard();
+  // Closes the file and removes it; a file that it has replaced is back in its place. Returns where that file is if it can't be there, else an empty path.
+  std::filesystem::path discard();
+  // Where the file is that the last file has replaced, if that could not be finished or was not in its place; else empty.
+  [[nodiscard]] const std::filesystem::path& earlier() const noexcept { return earlier_; }
 
   // True if no more frames, or hardly any, are taken, because the file has reached its maximum size. Never true with keep_last.
   [[nodiscard]] bool is_full() const noexcept;
@@ -98,9 +100,9 @@ class FileLog {
     [[nodiscard]] FrameRun run() const { return {frames, contents}; }
   };
 
+  void take_into_file(const FrameRun& run, std::uint64_t events);
   // True for frames of a process that ended before the part that is kept.
   [[nodiscard]] bool comes_late(const FrameRun& run) const;
-  void take_into_file(const FrameRun& run, std::uint64_t events);
   void hold(const FrameRun& run, std::uint64_t events);
   // Drops the oldest frames. This is possible because everything that happened after the time at which they came is still to come, or is held.
   void give_up_oldest();
@@ -131,9 +133,10 @@ class FileLog {
   std::uint64_t held_bytes_ = 0;
   std::int64_t whole_from_ = 0;  // CLOCK_MONOTONIC ns at which the last dropped events came; 0: none were dropped
   bool lacked_room_ = false;     // something was dropped that is not older than keep_last
-  std::string kept_;
-  std::int64_t opened_ = 0;
   KeptPart kept_part_ = KeptPart::kAll;
+  std::string kept_;
+  std::filesystem::path earlier_;
+  std::int64_t opened_ = 0;
   std::uint32_t first_new_ = 0;    // instances from here on started after the file was opened
   std::set<std::uint32_t> begun_;  // processes that started before it and had not ended then
   bool gives_up_ = true;           // drops what is older than keep_last

@@ -117,7 +117,7 @@ std::vector<ClosedFile> FrameLog::close(const proto::SessionEnd& end) {
     const std::optional<FileIdentity> identity = file.identity();
     Whereabouts whereabouts = file.close(end);
     closed.push_back(
-        {path, file.events(), file.bytes(), file.unwritten(), std::move(whereabouts), file.failure(), identity, file.kept_part(), file.kept()});
+        {path, file.events(), file.bytes(), file.unwritten(), std::move(whereabouts), file.failure(), identity, file.kept_part(), file.kept(), file.earlier()});
   };
   close_one(main_);
   for (auto& [share, file] : shares_) close_one(file);
@@ -126,10 +126,12 @@ std::vector<ClosedFile> FrameLog::close(const proto::SessionEnd& end) {
   return closed;
 }
 
-void FrameLog::discard() {
-  main_.discard();
+std::vector<std::filesystem::path> FrameLog::discard() {
+  std::vector<std::filesystem::path> left{main_.discard()};
   for (auto& [share, file] : shares_)
-    if (file.is_open()) file.discard();
+    if (file.is_open()) left.push_back(file.discard());
+  std::erase(left, std::filesystem::path());
+  return left;
 }
 
 bool FrameLog::is_full() const noexcept {

@@ -34,6 +34,7 @@ struct ClosedFile {
   std::optional<FileIdentity> identity;
   KeptPart kept_part = KeptPart::kAll;
   std::string kept = {};               // one sentence about which part was kept; empty if all of it was
+  std::filesystem::path earlier = {};  // of a file that it has replaced and that was kept; empty if none was
 };
 
 // A recording has one file. If its name depends on variables that the recorded program sets for its children (-o rank%q{RANK} around a launcher), processes
@@ -68,7 +69,8 @@ class FrameLog {
   void forget(proto::FrameSource source);
   // Closes all files. The recording's own file is first in the result; the others are in the order of their names.
   std::vector<ClosedFile> close(const proto::SessionEnd& end);
-  void discard();
+  // Removes all files. Returns where files are that they had replaced and that can't be put back, because others have put a file there.
+  std::vector<std::filesystem::path> discard();
 
   [[nodiscard]] std::optional<std::uint64_t> maximum_bytes() const noexcept { return rules_.maximum_bytes; }  // of each file
   [[nodiscard]] bool is_full() const noexcept;                                                                // true if any file is full

@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include "collector/channel/file_descriptor.h"
+#include "here/copies.h"
+#include "link/block_sums.h"
 #include "machines.h"
 #include "support/catch.h"
 
@@ -122,6 +124,42 @@ TEST_CASE("a file that is removed while it is copied leaves its copy, as cut off
   REQUIRE(outcome.failure);
   REQUIRE(outcome.files.size() == 1);
   CHECK((content(outcome.files.front().path) == bytes));
+}
+
+TEST_CASE("a copy that has replaced a file leaves that beside it until the copy is whole, and puts it back where the recorder throws the original away") {
+  const Machines machines;
+  const fs::path place = machines.here() / "1.trace";
+  write_file(place, "earlier");
+  Copies copies(
+      Copies::Of::kRecording, [&](std::size_t) -> Result<fs::path> { return place; }, Overwrite::kAllow, Beginnings::kRefused);
+  proto::RemoteReply::File file;
+  file.set_number(1);
+  file.set_name("recording1.trace");
+  REQUIRE(copies.take(file));
+  proto::RemoteReply::Bytes bytes;
+  bytes.set_file(1);
+  bytes.set_data(random_bytes(20'000));
+  REQUIRE(copies.take(bytes));
+  REQUIRE(content(place) == bytes.data());
+  CHECK(copies.earlier() == std::vector{machines.here() / "1.trace.earlier"});
+  proto::RemoteReply::End end;
+  const std::string way = GENERATE(as<std::string>{}, "whole", "thrown away", "removed");
+  CAPTURE(way);
+  if (way == "whole") {
+    BlockSums sums;
+    sums.append(bytes.data());
+    end.add_files()->set_name(file.name());
+    end.mutable_files(0)->set_size(sums.size());
+    end.mutable_files(0)->set_tail(sums.all());
+  }
+  if (way == "thrown away") end.add_thrown_away(file.name());
+  if (way == "removed") end.add_removed(file.name());
+  REQUIRE(copies.are_equal(end));
+  REQUIRE(copies.finish());
+  CHECK(machines.files_here() == (way == "removed" ? 2u : 1u));
+  CHECK((content(place) == (way == "thrown away" ? "earlier" : bytes.data())));
+  CHECK(copies.earlier().size() == (way == "removed" ? 1 : 0));
+  if (way == "removed") CHECK(content(machines.here() / "1.trace.earlier") == "earlier");
 }
 
 TEST_CASE("a recording that its recorder throws away is thrown away here, too") {

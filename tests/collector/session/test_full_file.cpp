@@ -237,6 +237,33 @@ TEST_CASE("the last part that is kept in memory is held to the size of its file"
   CHECK(lane.start(lane.size() - 1) == kEvents);
 }
 
+TEST_CASE("a file that fills the disk has replaced the old one once it is closed") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  {
+    FrameLog old({}, {});
+    begin(old, path);
+    record(old);
+    CHECK(old.close({}).front().whereabouts.kind == Whereabouts::kInPlace);
+  }
+  FrameLog log({}, {});
+  begin(log, path, Overwrite::kAllow);
+  const SmallFiles small(log.bytes() + 3000);
+  record(log);
+  end(log);
+  REQUIRE(log.failure());
+  CHECK(std::filesystem::exists(folder.path() / "x.trace.earlier"));
+  SECTION("kept") {
+    CHECK(log.close({}).front().earlier.empty());
+    check_accounts(*loaded(path));
+  }
+  SECTION("thrown away") {
+    CHECK(log.discard().empty());
+    CHECK(loaded(path)->event_count() == kEvents);
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
+}
+
 TEST_CASE("an old file stays where the disk takes nothing of the new one") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "x.trace";

@@ -358,6 +358,77 @@ TEST_CASE("an old file stays where the new one comes to nothing, and goes where 
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
+TEST_CASE("a file that a new one has replaced lies beside it until that is kept, and comes back where it is thrown away") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace", earlier = folder.path() / "x.trace.earlier";
+  write_file(path, true);
+  const std::string old = read_bytes(path);
+  const auto files = [&] { return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()); };
+  auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
+  REQUIRE(writer->append(event_frame(1)));
+  REQUIRE(read_bytes(path) != old);
+  CHECK(read_bytes(earlier) == old);
+  CHECK(writer->earlier() == earlier);
+  const auto elsewhere = folder.path() / "elsewhere";
+  SECTION("kept") {
+    REQUIRE(writer->finish());
+    CHECK(writer->earlier().empty());
+    CHECK(read_bytes(path) != old);
+    CHECK(files() == 1);
+    SECTION("and then thrown away after all") {
+      CHECK(writer->discard().empty());
+      CHECK(files() == 0);
+    }
+  }
+  SECTION("thrown away") {
+    CHECK(writer->discard().empty());
+    CHECK(read_bytes(path) == old);
+    CHECK(files() == 1);
+  }
+  SECTION("given up, as when the process is killed") {
+    *writer = std::move(*TraceFileWriter::create(elsewhere, Overwrite::kRefuse));
+    CHECK(read_bytes(path) != old);
+    CHECK(read_bytes(earlier) == old);
+    auto next = TraceFileWriter::create(path, Overwrite::kAllow);  // it lays what it replaces beside both
+    REQUIRE(next->append(event_frame(2)));
+    REQUIRE(next->earlier() == folder.path() / "x.trace.earlier.1");
+    REQUIRE(next->finish());
+    CHECK(read_bytes(earlier) == old);
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "x.trace.earlier.1"));
+  }
+  SECTION("moved by others") {
+    std::filesystem::rename(path, elsewhere);
+    const bool is_kept = GENERATE(true, false);
+    if (is_kept)
+      REQUIRE(writer->finish());
+    else
+      CHECK(writer->discard().empty());
+    CHECK(read_bytes(path) == old);
+    CHECK(read_bytes(elsewhere) != old);
+    CHECK(files() == 2);
+  }
+  SECTION("moved, and others put a file there") {
+    std::filesystem::rename(path, elsewhere);
+    std::ofstream(path) << "other";
+    const bool is_kept = GENERATE(true, false);
+    if (is_kept) {
+      REQUIRE(writer->finish());
+      CHECK(writer->earlier() == earlier);
+    } else {
+      CHECK(writer->discard() == earlier);
+    }
+    CHECK(read_bytes(path) == "other");
+    CHECK(read_bytes(earlier) == old);
+  }
+  SECTION("with what was replaced removed by others") {
+    std::filesystem::remove(earlier);
+    std::ofstream(earlier) << "other";
+    CHECK(writer->discard().empty());
+    CHECK(read_bytes(earlier) == "other");
+    CHECK_FALSE(std::filesystem::exists(path));
+  }
+}
+
 TEST_CASE("a finished file that is added to stays as it was until all of that is written, and where it can't be") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "finished.trace";

@@ -61,9 +61,19 @@ class NewFile {
     kOthers,  // a file that another writer, such as a recorder, has locked is not replaced
     kOurs,    // the caller holds the lock on the file that is replaced
   };
+  enum class Replaced {
+    kRemoved,
+    kSetAside,  // it lies beside its place as NAME.earlier, NAME.earlier.1 and so on until it is put back or removed, also if this process is killed before
+  };
   // Writes the file to the disk, then moves it to its place. Fails if a file has appeared there meanwhile and overwrite is kRefuse, or if the file there is
   // being written. After a failure that file stays, and the new file stays until *this ends.
-  Result<void> take_place(LockOfPlace lock = LockOfPlace::kOthers);
+  Result<void> take_place(LockOfPlace lock = LockOfPlace::kOthers, Replaced replaced = Replaced::kRemoved);
+
+  // The file that was set aside; empty if none is.
+  [[nodiscard]] std::filesystem::path set_aside() const;
+  void remove_set_aside() noexcept;
+  // Gives the file that was set aside its place back. The new file has no name then. Has no effect if another file is there by now.
+  void put_back() noexcept;
 
  private:
   struct State;

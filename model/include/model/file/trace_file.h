@@ -61,8 +61,9 @@ struct Whereabouts {
 // Appends frames to a new file. When append() returns, its frames are in the file (in the kernel's cache), so a killed host loses nothing. finish() adds the
 // index; a file without an index can also be opened.
 //
-// A file that is replaced stays unchanged until the new file has an event or is finished; until then the new file lies beside it. A writer holds a lock on its
-// place (flock), so that no second writer can write there.
+// A file that is replaced stays in its place until the new file has an event or is finished; until then the new file lies beside it. From then on it lies
+// beside the new one, as NAME.earlier. It is removed once the new file is finished, and put back if that is discarded. If the process is killed before, both
+// files are there. A writer holds a lock on its place (flock), so that no second writer can write there.
 class TraceFileWriter {
  public:
   // Fails if the file exists and overwrite is kRefuse, if another writer has it open, or if it can't be created.
@@ -95,10 +96,14 @@ class TraceFileWriter {
   // number of events in the dropped frames.
   std::uint64_t make_room(std::uint64_t bytes, std::optional<std::uint64_t> limit);
 
-  // Writes the index and the trailer. append() must not be called afterwards.
+  // Writes the index and the trailer. The file that was replaced is removed if the new one is in its place, else it is put back. append() must not be called
+  // afterwards.
   Result<void> finish();
-  // Removes the file. The file that it was to replace stays if the new one had no event yet. No function may be called afterwards.
-  void discard();
+  // Removes the file. The file that it was to replace, or has replaced, is in its place then. If it can't be, because others have put a file there, returns
+  // where it is; otherwise an empty path. No function may be called afterwards.
+  std::filesystem::path discard();
+  // The file that was replaced, while it lies beside its place; else empty. It is still there after finish() if it can't be put back.
+  [[nodiscard]] std::filesystem::path earlier() const;
 
   [[nodiscard]] std::uint64_t size() const noexcept;           // bytes so far
   [[nodiscard]] std::uint64_t finished_size() const noexcept;  // upper bound of the size if it were finished now
