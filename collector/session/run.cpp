@@ -87,7 +87,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   if (state_ == RecordingState::kRecording) processes_.begin_recording();
   recording_since_ = started_;
   if (origin_ == Origin::kLaunched) {
-    processes_.add_launched(pid_, prepared.description, prepared.released);
+    processes_.add_launched(pid_, prepared.description, prepared.released, prepared.environment);
     const CaptureSettings& traced = prepared.settings;
     if (traced.trace_cuda || traced.trace_nvtx || traced.trace_os_runtime || traced.trace_python_lock)
       processes_.tell_of_strays(channel::kSocketVariable, reception_.address(), prepared.agent, traced);

@@ -80,7 +80,8 @@ class Recording::Run {
     uid_t user = 0;                                             // of the recorded program
     std::filesystem::path agent;                                // its file, if a launched program must load it
     std::unique_ptr<HeldThread> thread;
-    std::int64_t released = 0;  // CLOCK_MONOTONIC ns from which a launched process may run
+    std::int64_t released = 0;             // CLOCK_MONOTONIC ns from which a launched process may run
+    std::vector<std::string> environment;  // that it was started with, "NAME=value"
   };
   Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);
   // Why a recording could not start.

@@ -50,7 +50,7 @@ void ProcessTable::share_memory(std::uint64_t free) {
   room_ = encoder_room(free_memory_, live_.size(), log_.maximum_bytes());
 }
 
-TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {
+TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent, const Variables& variables) {
   const auto observed = std::find_if(observed_.begin(), observed_.end(), [&](const auto& each) { return each.pid() == pid; });
   // Programs overwrite their arguments: if the records of a process were read first, its arguments may have changed by now.
   const bool is_known = observed != observed_.end() && (is_path(description.executable) ? same_file(observed->description().executable, description.executable)
@@ -63,7 +63,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
     if (!is_known) observed->write_end({proto::PROCESS_END_REPLACED, {}}, agent.since != 0 ? agent.since : monotonic_now());
     observed_.erase(observed);
   }
-  introduction.place = place(instance, pid);
+  introduction.place = place(instance, variables);
   const ProcessDescription& known = is_known && !is_path(description.executable) ? observed_description : description;
   live_.push_back(std::make_unique<TargetProcess>(instance, pid, known, introduction, log_, naming_, report_, room_));
   share_memory(free_memory_);
@@ -71,8 +71,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
   return *live_.back();
 }
 
-proto::JobPlace ProcessTable::place(std::uint32_t instance, pid_t pid) {
-  const std::map<std::string, std::string> variables = environments_->of(pid).found;
+proto::JobPlace ProcessTable::place(std::uint32_t instance, const Variables& variables) {
   Variables share;
   for (const std::string& name : shared_by_)
     if (const auto found = variables.find(name); found != variables.end()) share.insert(*found);
@@ -80,12 +79,12 @@ proto::JobPlace ProcessTable::place(std::uint32_t instance, pid_t pid) {
   return job_place(variables);
 }
 
-void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description, std::int64_t since) {
+void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description, std::int64_t since, std::span<const std::string> environment) {
   launched_pid_ = pid;
   AgentIntroduction introduction;
   introduction.since = since;
   introduction.program = program_state(pid).number;
-  add(pid, description, introduction);
+  add(pid, description, introduction, environments_->among(environment));
   note_agent_obstacle(pid, description.executable);
 }
 
@@ -93,7 +92,7 @@ void ProcessTable::add_attached(pid_t pid) {
   attached_pid_ = pid;
   AgentIntroduction introduction;
   introduction.program = program_state(pid).number;
-  add(pid, describe_process(pid), introduction);
+  add(pid, describe_process(pid), introduction, environments_->of(pid).found);
 }
 
 TargetProcess* ProcessTable::find(pid_t pid) {
@@ -141,7 +140,12 @@ void ProcessTable::remove(TargetProcess& process, std::optional<TargetProcess::E
 
 TargetProcess& ProcessTable::replace(TargetProcess& process, const Arrival& arrival, const AgentIntroduction& introduction) {
   remove(process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}, introduction.since});
-  return add(arrival.generation.pid, arrival.description, introduction);
+  return add(arrival, introduction);
+}
+
+TargetProcess& ProcessTable::add(const Arrival& arrival, const AgentIntroduction& introduction) {
+  const pid_t pid = arrival.generation.pid;
+  return add(pid, arrival.description, introduction, environments_->of(pid).found);
 }
 
 TargetProcess* ProcessTable::take_in(const Arrival& arrival, const AgentIntroduction& introduction) {
@@ -155,7 +159,7 @@ TargetProcess* ProcessTable::take_in(const Arrival& arrival, const AgentIntroduc
     EndedProgram* const last = ended_programs_.last(pid);
     if (last != nullptr && last->is_of_same_process(arrival.generation)) return take_in_ended(*last, arrival, introduction);
     ended_programs_.forget(pid);
-    return &add(pid, arrival.description, introduction);
+    return &add(arrival, introduction);
   }
   if (process->generation().begin == 0) {
     if (!is_it(*process, arrival)) return &replace(*process, arrival, introduction);
@@ -172,7 +176,7 @@ TargetProcess* ProcessTable::take_in_ended(EndedProgram& last, const Arrival& ar
   if (kinship(last.generation, arrival.generation) != Kinship::kLater) return nullptr;
   const TargetProcess::Ending ending{last.kind, last.status, last.end};
   write_replaced(last, introduction.since);
-  TargetProcess& process = add(arrival.generation.pid, arrival.description, introduction);
+  TargetProcess& process = add(arrival, introduction);
   endings_[process.instance()] = ending;
   return &process;
 }
@@ -216,7 +220,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
   channel::write_line((*memory)->shared().header().clock, clock_);
   (*memory)->shared().header().clock.shift.store(arrival.shift, std::memory_order_relaxed);
-  process->read_code_places((*memory)->shared().header().settings);
+  process->read_while_it_waits((*memory)->shared().header().settings);
   answer.accepted = 1;
   answer.process_instance = process->instance();
   answer.memory_bytes = (*memory)->shared().size();

@@ -45,8 +45,9 @@ class ProcessTable {
     environments_->ask_for(std::vector<std::string_view>(shared_by_.begin(), shared_by_.end()));
   }
 
-  // Adds the launched process, which is our child. `since`: when it became its program, CLOCK_MONOTONIC ns.
-  void add_launched(pid_t pid, const ProcessDescription& description, std::int64_t since);
+  // Adds the launched process, which is our child. `since`: when it became its program, CLOCK_MONOTONIC ns. `environment`: "NAME=value", what the program was
+  // started with, which can't be read if it has ended already.
+  void add_launched(pid_t pid, const ProcessDescription& description, std::int64_t since, std::span<const std::string> environment = {});
   // Adds a process that ran before; its agent reports soon.
   void add_attached(pid_t pid);
   // From here on, descendants of the launched process that no agent can join are reported: those without this variable, with another recorder's address in
@@ -132,9 +133,10 @@ class ProcessTable {
 
  private:
   [[nodiscard]] std::vector<pid_t> find_survivors(const std::string& address) const;
-  TargetProcess& add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent);
+  // `variables`: of its environment.
+  TargetProcess& add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent, const Variables& variables);
   // The place of a joining process in a job. Also finds its file, before anything is written about it.
-  proto::JobPlace place(std::uint32_t instance, pid_t pid);
+  proto::JobPlace place(std::uint32_t instance, const Variables& variables);
   // A reporting program, as far as it is known when its report is heard.
   struct Arrival {
     Generation generation;
@@ -151,6 +153,7 @@ class ProcessTable {
   TargetProcess* take_in(const Arrival& arrival, const AgentIntroduction& introduction);
   TargetProcess* take_in_ended(EndedProgram& last, const Arrival& arrival, const AgentIntroduction& introduction);
   TargetProcess& replace(TargetProcess& process, const Arrival& arrival, const AgentIntroduction& introduction);
+  TargetProcess& add(const Arrival& arrival, const AgentIntroduction& introduction);
   // True if a program that has not reported is the one that has arrived.
   [[nodiscard]] bool is_it(const TargetProcess& silent, const Arrival& arrival) const;
   void remove(TargetProcess& process, std::optional<TargetProcess::Ending> known);  // it has ended, or was replaced

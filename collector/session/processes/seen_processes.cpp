@@ -57,7 +57,7 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   if (process != nullptr && seen.program_start <= process->reported()) return join_seen_between(seen, process->start());
   if (process == nullptr) return join_unknown(seen);
   remove(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}, seen.program_start});  // it called exec
-  const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.program_start}).instance();
+  const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.program_start}, environments_->of(seen.pid).found).instance();
   seen_instances_.insert(instance);
   note_agent_obstacle(seen.pid, seen.executable);
   return instance;
@@ -97,7 +97,7 @@ std::uint32_t ProcessTable::join_seen_between(const cpu::SeenProcess& seen, std:
   cpu::SeenProcess program = seen;
   program.start = seen.program_start;
   ++joined_;
-  ObservedProcess process(joined_, program, place(joined_, seen.pid), log_);
+  ObservedProcess process(joined_, program, place(joined_, environments_->of(seen.pid).found), log_);
   process.write_end({proto::PROCESS_END_REPLACED, {}}, std::max(end, program.start));
   note_agent_obstacle(seen.pid, seen.executable);
   seen_between_[seen.pid] = joined_;
@@ -126,7 +126,7 @@ std::uint32_t ProcessTable::join_unknown(const cpu::SeenProcess& seen) {
   const bool is_ours = seen.membership != cpu::Membership::kOutside;
   cpu::SeenProcess program = seen;
   if (before != nullptr) program.start = seen.program_start;  // the process's time before that is known already
-  observed_.emplace_back(joined_, program, is_ours ? place(joined_, seen.pid) : proto::JobPlace(), log_);
+  observed_.emplace_back(joined_, program, is_ours ? place(joined_, environments_->of(seen.pid).found) : proto::JobPlace(), log_);
   if (is_ours) note_agent_obstacle(seen.pid, seen.executable);
   if (before != nullptr && before->kind != proto::PROCESS_END_REPLACED) {
     endings_[joined_] = {before->kind, before->status};  // this program ended as its process did

@@ -10,6 +10,16 @@ void StartEnvironments::ask_for(std::span<const std::string_view> names) {
   known_.clear();
 }
 
+std::map<std::string, std::string> StartEnvironments::among(std::span<const std::string> environment) const {
+  std::map<std::string, std::string> found;
+  for (const std::string& entry : environment) {
+    const std::size_t equals = std::min(entry.find('='), entry.size());
+    std::string name = entry.substr(0, equals);
+    if (equals < entry.size() && std::find(names_.begin(), names_.end(), name) != names_.end()) found.emplace(std::move(name), entry.substr(equals + 1));
+  }
+  return found;
+}
+
 // Exec sets a program's environment last, with its arguments. A number without the random part may also be another program's.
 StartVariables StartEnvironments::of(pid_t pid) {
   constexpr std::size_t kMostPrograms = 4096;

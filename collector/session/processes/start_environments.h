@@ -23,6 +23,8 @@ class StartEnvironments {
   // Adds variables to the requested ones. What was read before is read again.
   void ask_for(std::span<const std::string_view> names);
 
+  // The requested variables among those of an environment, "NAME=value".
+  [[nodiscard]] std::map<std::string, std::string> among(std::span<const std::string> environment) const;
   // The environment of the program that the process runs. O(its environment) for each program, then O(log programs) and some system calls.
   StartVariables of(pid_t pid);
 

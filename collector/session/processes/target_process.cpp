@@ -81,7 +81,11 @@ void TargetProcess::note_report(std::int64_t begin) noexcept {
   reported_ = monotonic_now();
 }
 
-void TargetProcess::read_code_places(const channel::Settings& settings) {
+void TargetProcess::read_while_it_waits(const channel::Settings& settings) {
+  if (attach::OwnNumbers numbers(pid_); numbers.differ()) {
+    numbers.look();
+    own_numbers_ = std::move(numbers);
+  }
   const bool of_cuda = relaxed(settings.trace_cuda) != 0 && relaxed(settings.backtrace_calls) != 0;
   const bool of_os_runtime = relaxed(settings.trace_os_runtime) != 0 && relaxed(settings.os_runtime_backtrace_ns) != 0;
   if (of_cuda || of_os_runtime) prepare_backtraces();
@@ -90,10 +94,6 @@ void TargetProcess::read_code_places(const channel::Settings& settings) {
 void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection) {
   memory_ = std::move(memory);
   connection_ = std::move(connection);
-  if (attach::OwnNumbers numbers(pid_); numbers.differ()) {
-    numbers.look();
-    own_numbers_ = std::move(numbers);
-  }
   const channel::SharedMemory& shared = memory_->shared();
   metadata_pool_ = shared.metadata_pool();
   thread_pool_ = shared.thread_pool();

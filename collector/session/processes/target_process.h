@@ -66,9 +66,9 @@ class TargetProcess {
   // Starts looking up names of the code that appeared in its backtraces since the last call. Does not wait.
   void begin_naming();
 
-  // Reads where the process's code is, if its call chains are to be recorded. Called while the process waits for its welcome: after it, the process may have
-  // ended before its first chain is read.
-  void read_code_places(const channel::Settings& settings);
+  // Reads what is known only while the process lives: the numbers of its threads and, if call chains are to be recorded, where its code is. Called while the
+  // process waits for its welcome: after it, the process may have ended before anything else is read.
+  void read_while_it_waits(const channel::Settings& settings);
 
   // From here on records arrive: the agent has `memory`, and holds the other end of `connection`.
   void connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection);

@@ -129,6 +129,29 @@ class ManyPrograms {
 
 }  // namespace
 
+TEST_CASE("the place of a launched program in its job is known, also where it has ended before anything of it is read") {
+  const EndedProcess launched;
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  auto file = TraceFileWriter::create(path, Overwrite::kRefuse);
+  REQUIRE(file);
+  FrameLog log{{}, {}};
+  log.open(std::move(*file), {});
+  ProcessTable table(log, {}, {}, nullptr, [](const std::string&) {});
+  const std::vector<std::string> environment{"HOME=/", "RANK=3", "LOCAL_RANK=1", "WORLD_SIZE=4", "RANK", "=", ""};
+  table.add_launched(launched.pid(), {getpid(), "/bin/true", {"true"}}, monotonic_now(), environment);
+  table.detach_all();
+  log.close({});
+  const auto trace = load_trace(path);
+  REQUIRE(trace);
+  REQUIRE((*trace)->processes().size() == 1);
+  const JobPlace& place = (*trace)->processes()[0].place;
+  CHECK(place.launcher == "torchrun");
+  CHECK(place.rank == 3);
+  CHECK(place.local_rank == 1);
+  CHECK(place.world_size == 4);
+}
+
 TEST_CASE("programs that follow each other in a process are told apart in whatever order their agents are heard") {
   std::vector<int> order{1, 2, 3};
   do {

@@ -1,5 +1,9 @@
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <map>
 #include <string>
@@ -166,6 +170,45 @@ TEST_CASE("what a target does behind the end of its recording is left out, and w
     for (EventIndex i = 0; i < (*trace)->lane(lane).size(); ++i)
       durations[std::string((*trace)->name((*trace)->lane(lane).name(i)))] = (*trace)->lane(lane).duration(i);
   CHECK(durations == std::map<std::string, Nanoseconds>{{"whole", 10}, {"cut", 10}});
+}
+
+TEST_CASE("a thread that has another number for itself is known by ours, also where its process ended as soon as it had its answer") {
+  const auto pid = static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  if (pid == 0)
+    for (;;) pause();
+  if (pid < 0) {
+    WARN("No namespace of processes can be made here: not tested.");
+    return;
+  }
+  constexpr std::uint32_t kOwnNumber = 1;
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "x.trace";
+  {
+    FrameLog log({}, {});
+    open_at(path, log);
+    auto memory = TargetMemory::create(1, {});
+    REQUIRE(memory);
+    const channel::SharedMemory& shared = (*memory)->shared();
+    channel::RingProducer ring(shared.thread_ring(*channel::claim_thread_ring(shared, kOwnNumber)), shared.thread_pool());
+    CodeNaming naming(log);
+    TargetProcess process(1, pid, describe_process(pid), {}, log, naming, [](const std::string&) {});
+    process.read_while_it_waits(shared.header().settings);
+    kill(pid, SIGKILL);
+    REQUIRE(waitpid(pid, nullptr, 0) == pid);
+    process.connect(std::move(*memory), FileDescriptor());
+    channel::Record record{};
+    record.thread = kOwnNumber;
+    record.type = channel::RecordType::kRangePush;
+    record.time = 1'000'000'001;
+    ring.write(record, "step");
+    process.finish(std::nullopt);
+  }
+  const auto trace = load_trace(path);
+  REQUIRE(trace);
+  REQUIRE((*trace)->event_count() == 1);
+  std::vector<std::uint32_t> numbers;
+  for (const Thread& thread : (*trace)->threads()) numbers.push_back(thread.tid);
+  CHECK(numbers == std::vector{static_cast<std::uint32_t>(pid)});
 }
 
 TEST_CASE("the memory that a target gets can neither shrink under the host nor grow") {
