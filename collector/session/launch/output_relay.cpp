@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,15 +27,18 @@
 #include "collector/session/distant_reader.h"
 #include "collector/session/process_beside.h"
 #include "launch/means.h"
+#include "model/file/memory_limits.h"
 
 namespace lanescope::session {
 namespace {
 
-constexpr std::size_t kMaximumPiece = 16u << 10;
-constexpr std::size_t kCertainWrite = 4096;      // bytes that a pipe or terminal takes without blocking once it is ready (PIPE_BUF)
-constexpr std::size_t kBacklogBytes = 4u << 20;  // limit of copies that the host has not taken yet
-constexpr int kReaderLook = 20;                  // ms, between looks at a distant reader that must be waited for
-constexpr int kMostLives = 100;                  // of a relay: one that is killed more often is to be gone
+constexpr std::size_t kMaximumPiece = 64u << 10;
+constexpr int kPipeBytes = 256 << 10;             // of the target's pipes: several pieces, so that it prints while one is passed on
+constexpr std::size_t kCertainWrite = 4096;       // bytes that a pipe or terminal takes without blocking once it is ready (PIPE_BUF)
+constexpr std::size_t kBacklogBytes = 64u << 20;  // for copies that the host has not taken yet, about a second of its work; there is always room for half of it
+constexpr std::size_t kKeptBytes = 1u << 20;      // of these, while it is empty
+constexpr int kReaderLook = 20;                   // ms, between looks at a distant reader that must be waited for
+constexpr int kMostLives = 100;                   // of a relay: one that is killed more often is to be gone
 
 // What the relay sends to the host. Nothing follows the header of the last three: everything was sent; the relay before this one was killed, between its calls,
 // so that nothing was lost, or perhaps within one.
@@ -60,7 +64,7 @@ class Backlog {
   // Returns true if there was room.
   bool put(std::span<const char> message) {
     const auto size = static_cast<std::uint32_t>(message.size());
-    if (begin_ > 0 && end_ + sizeof(size) + size > memory_.size()) {
+    if (begin_ >= memory_.size() / 2 && end_ + sizeof(size) + size > memory_.size()) {  // not for each message: what is moved is no more than was taken
       std::memmove(memory_.data(), memory_.data() + begin_, end_ - begin_);
       end_ -= std::exchange(begin_, 0);
     }
@@ -77,9 +81,16 @@ class Backlog {
   }
   void drop_first() {
     begin_ += sizeof(std::uint32_t) + first().size();
-    if (empty()) begin_ = end_ = 0;
+    if (empty()) clear();
   }
-  void clear() { begin_ = end_ = 0; }
+  void clear() {
+    if (end_ > kKeptBytes) {
+      constexpr std::size_t kPage = 4096;
+      const std::size_t kept = kKeptBytes + kPage - reinterpret_cast<std::uintptr_t>(memory_.data()) % kPage;
+      madvise(memory_.data() + kept, memory_.size() - kept, MADV_REMOVE);
+    }
+    begin_ = end_ = 0;
+  }
 
  private:
   std::span<char> memory_;
@@ -96,7 +107,7 @@ class RelayProcess {
  public:
   // `standard_error`: -1 if it goes to standard output. `reading`: of a distant reader (open_distant_reading()).
   RelayProcess(int standard_output, int standard_error, int host, int reading, TargetOutput mode, std::span<char> memory)
-      : host_(host), reading_(reading), backlog_(memory) {
+      : host_(host), reading_(reading), piece_bytes_(piece_bytes_for(host)), backlog_(memory) {
     streams_[0].source = standard_output;
     streams_[1].source = standard_error;
     if (standard_error < 0) close(STDERR_FILENO);  // so that its reader waits for the end of one stream only
@@ -106,8 +117,9 @@ class RelayProcess {
       streams_[i].destination = i == 0 ? STDOUT_FILENO : STDERR_FILENO;
       struct stat status {};
       const bool is_known = fstat(streams_[i].destination, &status) == 0;
-      streams_[i].takes_all = is_known && S_ISREG(status.st_mode);
       streams_[i].may_lose_reader = is_known && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+      if (is_known && S_ISREG(status.st_mode)) streams_[i].writing = Writing::kWhole;
+      if (streams_[i].may_lose_reader) streams_[i].writing = Writing::kWithoutWaiting;
     }
   }
 
@@ -178,6 +190,14 @@ class RelayProcess {
   }
 
  private:
+  // Three pieces fit into the connection, if its buffer has the kernel's usual size: a message larger than that could never be sent.
+  static std::size_t piece_bytes_for(int host) {
+    int buffer = 0;
+    socklen_t size = sizeof(buffer);
+    if (getsockopt(host, SOL_SOCKET, SO_SNDBUF, &buffer, &size) != 0) return kCertainWrite;
+    return std::clamp<std::size_t>(static_cast<std::size_t>(buffer) / 3, kCertainWrite, kMaximumPiece);
+  }
+
   // Of one stream, in the process that keeps them.
   struct KeptEnds {
     int source = -1;
@@ -223,10 +243,15 @@ class RelayProcess {
     std::atomic<bool>& is_in_call_;
   };
 
+  enum class Writing {
+    kWhole,           // a file takes everything at once
+    kWithoutWaiting,  // a pipe or socket takes what it has room for, where the kernel can write so whatever its open file says (Linux 6.4)
+    kCertainPiece,    // kCertainWrite once it is ready
+  };
   struct Stream {
     int source = -1;
-    int destination = -1;          // -1: it is not shown
-    bool takes_all = false;        // a file takes everything at once
+    int destination = -1;  // -1: it is not shown
+    Writing writing = Writing::kCertainPiece;
     bool may_lose_reader = false;  // a pipe or socket
     std::size_t shown_from = 0;    // index into the piece
     std::size_t size = 0;
@@ -235,7 +260,7 @@ class RelayProcess {
     [[nodiscard]] bool is_open() const { return source >= 0; }
   };
 
-  [[nodiscard]] bool has_distant_reader(const Stream& stream) const { return reading_ >= 0 && stream.is_open() && stream.takes_all; }
+  [[nodiscard]] bool has_distant_reader(const Stream& stream) const { return reading_ >= 0 && stream.is_open() && stream.writing == Writing::kWhole; }
 
   [[nodiscard]] bool must_wait_for_reader(const Stream& stream) const {
     struct stat file {};
@@ -254,7 +279,7 @@ class RelayProcess {
   void take(Stream& stream) {
     if (has_distant_reader(stream) && DistantReadingLook(reading_).has_left(static_cast<std::size_t>(stream.piece.stream))) return lose_reader(stream);
     const NotedCall noted(is_in_call_);
-    const ssize_t size = read(stream.source, stream.piece.bytes.data(), stream.piece.bytes.size());
+    const ssize_t size = read(stream.source, stream.piece.bytes.data(), piece_bytes_);
     if (size < 0 && errno == EINTR) return;
     if (size <= 0) return end(stream);
     // What is still to be shown is noted before the host is told, so that a relay that goes on for this one shows it.
@@ -262,14 +287,13 @@ class RelayProcess {
     stream.size = static_cast<std::size_t>(size);
     stream.shown_from = stream.destination >= 0 ? 0 : stream.size;
     if (!tell_host({reinterpret_cast<const char*>(&stream.piece), kPieceHeader + stream.size})) stream.loss.not_stored += stream.size;
-    if (stream.takes_all) show(stream);
+    if (stream.writing != Writing::kCertainPiece && stream.shown_from < stream.size) show(stream);
   }
 
   void show(Stream& stream) {
     const std::size_t left = stream.size - stream.shown_from;
-    const std::size_t piece = stream.takes_all ? left : std::min(left, kCertainWrite);
     const NotedCall noted(is_in_call_);
-    const ssize_t written = write(stream.destination, stream.piece.bytes.data() + stream.shown_from, piece);
+    const ssize_t written = write_some(stream, {stream.piece.bytes.data() + stream.shown_from, left});
     if (written >= 0) {
       stream.shown_from += static_cast<std::size_t>(written);
     } else if (errno == EPIPE) {
@@ -279,6 +303,20 @@ class RelayProcess {
       stream.loss.not_shown += left;
       stream.shown_from = stream.size;
     }
+  }
+
+  static ssize_t write_some(Stream& stream, std::span<char> bytes) {
+    if (stream.writing == Writing::kWithoutWaiting) {
+      const iovec part{bytes.data(), bytes.size()};
+      constexpr long kHere = -1;
+      const long written = syscall(SYS_pwritev2, stream.destination, &part, 1, kHere, kHere, RWF_NOWAIT);
+      if (written >= 0 || (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS)) return written;
+      stream.writing = Writing::kCertainPiece;
+      pollfd ready{stream.destination, POLLOUT, 0};
+      errno = EAGAIN;
+      if (poll(&ready, 1, 0) != 1) return -1;
+    }
+    return write(stream.destination, bytes.data(), stream.writing == Writing::kWhole ? bytes.size() : std::min(bytes.size(), kCertainWrite));
   }
 
   // From here on the target's writes fail as they would without us.
@@ -322,6 +360,7 @@ class RelayProcess {
   std::array<Stream, 2> streams_;
   int host_;
   int reading_;
+  std::size_t piece_bytes_;
   std::atomic<bool> is_in_call_{false};  // also after a relay was killed in it: what it did there is not known
   int over_ = -1;                        // to the process that keeps the pipes, which is told the streams that are over; -1: this is that process
   Backlog backlog_;
@@ -368,6 +407,7 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
   if (pipe2(standard_output, O_CLOEXEC) != 0) return shortage(errno);
   FileDescriptor read_output(standard_output[0]);
   relay.pipes_[0] = FileDescriptor(standard_output[1]);
+  fcntl(standard_output[1], F_SETPIPE_SZ, kPipeBytes);  // fails where this user has many large pipes; the usual size then does
   FileDescriptor read_error;
   if (are_one) {
     relay.pipes_[1] = FileDescriptor(fcntl(standard_output[1], F_DUPFD_CLOEXEC, 0));
@@ -376,13 +416,15 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
     if (pipe2(standard_error, O_CLOEXEC) != 0) return shortage(errno);
     read_error = FileDescriptor(standard_error[0]);
     relay.pipes_[1] = FileDescriptor(standard_error[1]);
+    fcntl(standard_error[1], F_SETPIPE_SZ, kPipeBytes);
   }
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, copies) != 0) return shortage(errno);
   relay.copies_ = FileDescriptor(copies[0]);
   FileDescriptor to_host(copies[1]);
   const FileDescriptor reading = open_distant_reading();
 
-  void* memory = mmap(nullptr, sizeof(RelayProcess) + kBacklogBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const auto backlog_bytes = static_cast<std::size_t>(std::clamp<std::uint64_t>(memory_limit() / 16, 2 * kKeptBytes, kBacklogBytes));
+  void* memory = mmap(nullptr, sizeof(RelayProcess) + backlog_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return shortage(errno);
   const bool has_started = start_process_beside([&] {
     ignore_signals();
@@ -390,11 +432,11 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
     const std::array kept{read_output.get(), are_one ? read_output.get() : read_error.get(), to_host.get(), reading.get()};
     close_descriptors(STDERR_FILENO + 1, kept);
     close(STDIN_FILENO);  // so that a writer of our input notices the end of its readers, and a reader of our output its end
-    const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), kBacklogBytes);
+    const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), backlog_bytes);
     (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), reading.get(), mode, backlog))->keep();
   });
   const int reason = errno;
-  munmap(memory, sizeof(RelayProcess) + kBacklogBytes);
+  munmap(memory, sizeof(RelayProcess) + backlog_bytes);
   if (!has_started) return shortage(reason);
   return relay;
 }
