@@ -44,7 +44,7 @@ void PcCollector::begin(const Request& request) noexcept {
   if (!turn) return tell_once(Outcome::kFailed, "PC samples are not recorded: the program keeps CUPTI busy.");
   follow_notes();
   request_ = request;
-  is_collecting_ = true;
+  state_ = State::kCollecting;
   put_off_since_ = 0;
   // A program that launches more than its queues hold keeps the driver's locks all the time.
   host_.follow_launches();
@@ -56,7 +56,6 @@ void PcCollector::begin(const Request& request) noexcept {
   if (are_back) sample_free_gpus();  // otherwise at a later look
   host_.let_launches_go();
   if (request_.window == 0) return host_.leave_launches();
-  is_in_window_ = false;
   next_change_ = monotonic_now();
   char sentence[160];
   std::snprintf(sentence, sizeof(sentence), "Warps are sampled for %lld ms of each %lld ms: kernels that run in between alone have no PC samples.",
@@ -88,7 +87,7 @@ void PcCollector::end() noexcept {
     const ScopedTurn turn(turn_);
     if (!turn) return host_.tell(Outcome::kFailed, kGoesOn);
     follow_notes();
-    is_collecting_ = false;
+    state_ = State::kIdle;
     const bool is_ended = !samples_any() || between_launches(kEndPatience, [this] {
       for (std::optional<PcSampler>& sampler : samplers_)
         if (sampler) tell(sampler->end());
@@ -179,7 +178,7 @@ bool PcCollector::between_launches(std::int64_t patience, Work work) noexcept {
   const bool are_back = host_.hold_launches(patience);
   if (are_back) work();
   host_.let_launches_go();
-  if (request_.window == 0 || !is_collecting_) host_.leave_launches();
+  if (request_.window == 0 || state_ == State::kIdle) host_.leave_launches();
   return are_back;
 }
 
@@ -200,7 +199,7 @@ bool PcCollector::is_sampled(std::uint32_t device) const noexcept {
 }
 
 bool PcCollector::awaits_sampling() const noexcept {
-  return is_collecting_ && std::any_of(std::begin(samplers_), std::end(samplers_), [this](const auto& sampler) {
+  return state_ != State::kIdle && std::any_of(std::begin(samplers_), std::end(samplers_), [this](const auto& sampler) {
            return sampler && sampler->is_expected() && sampler->context() != nullptr && !is_sampled(sampler->device());
          });
 }
@@ -216,7 +215,7 @@ void PcCollector::end_left_over() noexcept {
 
 // CUPTI samples one context of a GPU at a time: with a second one it fails, and records nothing any more.
 void PcCollector::sample_free_gpus() noexcept {
-  if (!is_collecting_) return;
+  if (state_ == State::kIdle) return;
   for (std::optional<PcSampler>& sampler : samplers_) {
     if (!sampler || !sampler->is_expected() || sampler->context() == nullptr) continue;
     if (is_sampled(sampler->device())) {
@@ -243,7 +242,7 @@ bool PcCollector::samples_any() const noexcept {
 std::int64_t PcCollector::follow_windows() noexcept {
   if (monotonic_now() >= next_change_) {
     next_change_ = monotonic_now() + kInterval;
-    if (is_in_window_)
+    if (state_ == State::kInWindow)
       end_window();
     else if (samples_any())
       begin_window();
@@ -252,16 +251,18 @@ std::int64_t PcCollector::follow_windows() noexcept {
 }
 
 void PcCollector::begin_window() noexcept {
-  follow_put_off(between_launches(kBeginPatience, [this] {
+  const bool has_looked = between_launches(kBeginPatience, [this] {
     for (std::optional<PcSampler>& sampler : samplers_) {
       if (!sampler || !sampler->is_on()) continue;
       take(*sampler);  // the rest of the previous window
       write(*sampler);
       if (sampler->is_on()) tell(sampler->begin_window());
-      is_in_window_ |= sampler->is_in_window();
+      if (sampler->is_in_window()) state_ = State::kInWindow;
     }
-  }));
-  if (!is_in_window_) return;
+  });
+  if (!has_looked) return note_put_off();
+  put_off_since_ = 0;
+  if (state_ != State::kInWindow) return;
   window_begun_ = monotonic_now();
   next_change_ = window_begun_ + request_.window;
 }
@@ -272,16 +273,14 @@ void PcCollector::end_window() noexcept {
     for (std::optional<PcSampler>& sampler : samplers_)
       if (sampler && sampler->is_on() && sampler->is_in_window()) tell(sampler->end_window());
   });
-  follow_put_off(is_ended);
-  if (!is_ended) return;
-  is_in_window_ = false;
+  if (!is_ended) return note_put_off();
+  put_off_since_ = 0;
+  state_ = State::kCollecting;
   next_change_ = window_begun_ + request_.every;
 }
 
-void PcCollector::follow_put_off(bool could_change) noexcept {
-  if (could_change)
-    put_off_since_ = 0;
-  else if (put_off_since_ == 0)
+void PcCollector::note_put_off() noexcept {
+  if (put_off_since_ == 0)
     put_off_since_ = monotonic_now();
   else if (monotonic_now() - put_off_since_ >= kLongPutOff)
     tell_once(Outcome::kWorks, kPutOff);

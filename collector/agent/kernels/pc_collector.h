@@ -52,7 +52,7 @@ class PcCollector final : public Collector {
   std::int64_t follow_windows() noexcept;
   void begin_window() noexcept;
   void end_window() noexcept;
-  void follow_put_off(bool could_change) noexcept;  // reports a program that lets no window begin or end for a long time
+  void note_put_off() noexcept;  // reports a program that lets no window begin or end for a long time
   void take(PcSampler& sampler) noexcept;
   void write(PcSampler& sampler) noexcept;
   void write_code() noexcept;
@@ -69,11 +69,10 @@ class PcCollector final : public Collector {
   PcDictionary dictionary_;
   std::optional<PcSampler> samplers_[kMostContexts];
   Request request_;
-  bool is_collecting_ = false;
-  bool is_in_window_ = false;
-  std::int64_t window_begun_ = 0;   // begin of the last window
-  std::int64_t next_change_ = 0;    // when a window must begin or end
-  std::int64_t put_off_since_ = 0;  // since when that has been impossible; 0: it is possible
+  enum class State { kIdle, kCollecting, kInWindow } state_ = State::kIdle;  // kInWindow: collecting, and a window has begun
+  std::int64_t window_begun_ = 0;                                            // begin of the last window
+  std::int64_t next_change_ = 0;                                             // when a window must begin or end
+  std::int64_t put_off_since_ = 0;                                           // since when that has been impossible; 0: it is possible
   bool has_told_ = false;
   bool has_told_of_code_ = false;
 };
