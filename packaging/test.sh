@@ -6,7 +6,7 @@ set -euo pipefail
 case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 packages=(git clang-format-14 patchelf rpm cpio)  # what tests of packages take
-packages+=(zsh fish man-db libomp-dev libucx-dev python3-ipython python3-pytest openssh-client iproute2)  # what is recorded, or completed
+packages+=(zsh fish man-db libomp-dev libucx-dev python3-ipython python3-pytest mypy openssh-client iproute2)  # what is recorded, completed or checked
 "$root/packaging/install-deps.sh" "${packages[@]}"
 cd "$root"
 export QT_QPA_PLATFORM=offscreen

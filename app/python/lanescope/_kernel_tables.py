@@ -236,7 +236,8 @@ def _mapped(ids: Array, values: "dict[int, int]", dtype: Any = np.int64) -> Arra
     """The value of each id."""
     used, places = np.unique(ids, return_inverse=True)
     table: npt.NDArray[Any] = np.array([values[i] for i in used.tolist()], dtype=dtype)
-    return table[places.reshape(-1)] if len(table) else np.zeros(0, dtype=dtype)
+    mapped: Array = table[places.reshape(-1)] if len(table) else np.zeros(0, dtype=dtype)
+    return mapped
 
 
 def _pc_sample_windows(recorded: Recorded) -> "Iterator[Batch]":

@@ -63,7 +63,8 @@ class FileTables:
                 self._note_damaged(frame)
         self._unread.clear()
         values = self._details_of(kind)[DETAIL_COLUMNS[kind].index(name)]
-        return values[np.where(ids < len(values), ids, 0)]
+        found: Array = values[np.where(ids < len(values), ids, 0)]
+        return found
 
 
     def _details_of(self, kind: int) -> "list[Array]":
@@ -204,7 +205,8 @@ class SegmentChunk(Chunk):
         return self._of_detail(name)
 
     def named(self, name: str) -> Array:
-        return self._of_detail(name) != 0
+        is_named: Array = self._of_detail(name) != 0
+        return is_named
 
     def text(self, name: str) -> Array:
         return self._tables.dictionary.texts(self._once("name", lambda: self._rows("name")) if name == "name" else self._of_detail(name).view(np.uint64))

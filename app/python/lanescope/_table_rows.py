@@ -124,7 +124,7 @@ class EventRows(TextColumns):
             chunk = Chunk(schema.message, members)
         wrong = np.array([place.rows is not None and place.rows != rows for place, rows in zip(places, chunk.sizes.tolist())])
         chunk.refuse(wrong, "a chunk has another number of events than its frame says")
-        times = {name: self._columns[name].make(chunk) for name in ("start", "duration") if name in self._columns}
+        times: "dict[str, Array]" = {name: self._columns[name].make(chunk) for name in ("start", "duration") if name in self._columns}
         batch = Batch({name: times[name] if name in times else self._column(chunk, places, name) for name in columns})
         valid = self._valid(times)
         if valid is None:
@@ -138,7 +138,8 @@ class EventRows(TextColumns):
     def _valid(times: "dict[str, Array]") -> Optional[Array]:
         """Which events have possible times; None if all have, as in any recording that is not damaged."""
         if not all(is_near(np.array([column.min(initial=0), column.max(initial=0)])).all() for column in times.values()):
-            return np.logical_and.reduce([is_near(column) for column in times.values()]) & (times.get("duration", np.int64(0)) >= 0)
+            valid: Array = np.logical_and.reduce([is_near(column) for column in times.values()]) & (times.get("duration", np.int64(0)) >= 0)
+            return valid
         duration = times.get("duration")
         return None if duration is None or duration.min(initial=0) >= 0 else duration >= 0
 

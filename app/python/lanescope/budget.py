@@ -49,7 +49,8 @@ def cost_of(path: "os.PathLike[str] | str") -> Cost:
 @contextlib.contextmanager
 def gpu_budget(output: "os.PathLike[str] | str", *, idle: Optional[float] = None, kernels: Optional[int] = None, **options: Any) -> Iterator[None]:
     """Records the block. Raises AssertionError if it runs more than `kernels` kernels, or if a GPU is idle for more than `idle` (0 to 1) of the time."""
-    with record(output, **{"trace": "cuda,nvtx", "sample": "none", "cpuctxsw": "none", "force": True, **options}) as recording:
+    chosen: "dict[str, Any]" = {"trace": "cuda,nvtx", "sample": "none", "cpuctxsw": "none", "force": True, **options}
+    with record(output, **chosen) as recording:
         yield
     cost = cost_of(recording.path)
     reasons = []

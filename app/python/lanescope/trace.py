@@ -133,9 +133,9 @@ class Trace:
         """When the last event ended, in ns since the start of the recording; 0 if there are no events. Decodes the times of all events."""
         last = 0
         for table in (self.whole.tables[name] for name in SCHEMAS):
-            times = [name for name in ("start", "duration") if name in table.columns]
+            times: "list[str]" = [name for name in ("start", "duration") if name in table.columns]
             for batch in table[times].batches() if len(table) else ():
-                last = max(last, int(sum(batch[name] for name in times).max(initial=0)))
+                last = max(last, int(np.sum([batch[name] for name in times], axis=0).max(initial=0)))
         return last
 
     @property
@@ -154,8 +154,10 @@ class Trace:
 
     def in_part(self) -> "Trace":
         """For a saved part of a recording, the rows that overlap its time, as `lanescope stats` counts them; for a whole recording, all rows."""
-        part = self.part
-        return self if part is None else self.with_tables(lambda table: table.between(*part))
+        if self.part is None:
+            return self
+        begin, end = self.part
+        return self.with_tables(lambda table: table.between(begin, end))
 
     @property
     def labels(self) -> "dict[str, str]":
@@ -192,9 +194,9 @@ class Trace:
 
     def analyze(self, *arguments: str) -> "list[dict[str, Any]]":
         """The findings of `lanescope analyze`, most costly first. `arguments` are further options of that command."""
-        rows: "list[dict[str, Any]] | dict[str, Any]" = program.run_json(["analyze", "-f", "json", *arguments, program.operand(self.path)])
-        if isinstance(rows, dict):  # with -r, there are tables of rules beside the findings
-            rows = rows.get("findings", [])
+        answer = program.run_json(["analyze", "-f", "json", *arguments, program.operand(self.path)])
+        # With -r, there are tables of rules beside the findings.
+        rows: "list[dict[str, Any]]" = answer.get("findings", []) if isinstance(answer, dict) else answer
         return rows
 
     def critical_path(
@@ -364,8 +366,9 @@ class Trace:
         process.pid, process.parent_pid = start["pid"], start["parent_pid"]
         process.start = start["time"] - self.session["epoch"]
         if start["place"] is not None:
-            place = {field: text(value) if isinstance(value, bytes) else value for field, value in start["place"].items()}
-            process.place = JobPlace(**place | {"world_size": place["world_size"] or None})
+            place: "dict[str, Any]" = {field: text(value) if isinstance(value, bytes) else value for field, value in start["place"].items()}
+            place["world_size"] = place["world_size"] or None
+            process.place = JobPlace(**place)
         process.executable, process.arguments = text(start["executable"]), [text(argument) for argument in start["arguments"]]
 
     def _take_process_end(self, frame: Frame, payload: memoryview) -> None:

@@ -274,7 +274,8 @@ def _diff(given: argparse.Namespace) -> int:
         print("\n".join(name for name, each in recipes().items() if issubclass(each, SumRecipe) and name.endswith("_sum")))
         return 0
     with kept_private(given.input), _claimed(given):
-        return _written(given, difference(*(Path(folder) for folder in given.input), given.tolerance, given.drop), Outcome(None, []))
+        before, after = map(Path, given.input)
+        return _written(given, difference(before, after, given.tolerance, given.drop), Outcome(None, []))
 
 
 def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> int:

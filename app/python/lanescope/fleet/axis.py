@@ -7,6 +7,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from .intervals import sums_before
 from .result import HeatMap, Source
 
 
@@ -48,7 +49,7 @@ class Axis:
         """Sums per bin, from sums over equal parts of a series' time."""
         begin, end = self._times(series)
         edges = np.linspace(begin, end, len(fine) + 1)
-        return np.diff(np.interp(self._borders, edges, np.concatenate(([0.0], np.cumsum(fine)))))
+        return np.diff(np.interp(self._borders, edges, sums_before(fine)))
 
     def shares(self, series: "Sequence[Series]", covers: "Sequence[Sequence[int]]") -> "list[list[float | None]]":
         """Percent of each bin; None if nothing of the series was recorded, or asked about, in the bin."""

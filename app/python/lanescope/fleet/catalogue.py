@@ -27,8 +27,8 @@ _ASKED: "set[str]" = set()  # entry points that were loaded, so that each is loa
 
 def recipes() -> "dict[str, type[Recipe]]":
     """All recipes by name: those of this package, and those of other packages under the entry point lanescope.recipes."""
-    found = entry_points()
-    others: Any = found.select(group="lanescope.recipes") if hasattr(found, "select") else found.get("lanescope.recipes", [])
+    found: Any = entry_points()
+    others = found.select(group="lanescope.recipes") if hasattr(found, "select") else found.get("lanescope.recipes", [])
     for other in others:
         if other.value in _ASKED:
             continue

@@ -55,9 +55,9 @@ class Check(History):
             verdict = _SLOWER if grew and low is not None and low > 0 else _UNSURE if grew else ""
             rows.append([name, verdict, float(old.mean()), float(new.mean()), change, low, high, len(old), len(new)])
         for name in sorted((set(shares[0]) ^ set(shares[1])) & looked_at):
-            old, new = ([run[name][0] for run in side if name in run] for side in (before, after))
-            means = [float(np.mean(side)) if side else None for side in (old, new)]
-            rows.append([name, _ONLY_NOW if new else _ONLY_BEFORE, *means, None, None, None, len(old), len(new)])
+            times = [[run[name][0] for run in side if name in run] for side in (before, after)]
+            means = [float(np.mean(side)) if side else None for side in times]
+            rows.append([name, _ONLY_NOW if times[1] else _ONLY_BEFORE, *means, None, None, None, *map(len, times)])
         rows.sort(key=lambda row: (_ORDER.index(row[1]), -abs(row[4] or 0), -max(side.get(row[0], 0) for side in shares), row[0]))
         columns = ["Name", "Verdict", "Mean before", "Mean now", "Change (%)", "At least (%)", "At most (%)", "Runs before", "Runs now"]
         answer.tables.append(ResultTable("checked", columns, rows, {"Mean before": "ns", "Mean now": "ns"}))

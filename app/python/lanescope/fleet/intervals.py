@@ -10,6 +10,19 @@ import numpy.typing as npt
 Times = npt.NDArray[np.int64]
 
 
+def sums_before(values: Any) -> Any:
+    """The sum of the values before each one, and of all of them: one number more than there are values."""
+    sums = np.cumsum(values)
+    return np.append(np.zeros(1, dtype=sums.dtype), sums)
+
+
+def is_first(differs: Any) -> "npt.NDArray[np.bool_]":
+    """Whether a row is the first of equal ones, where `differs` says for each row but the first whether it differs from the one before."""
+    first = np.ones(len(differs) + 1, dtype=bool)
+    first[1:] = differs
+    return first
+
+
 def union(start: Times, end: Times) -> "tuple[Times, Times]":
     """The covered time as intervals without overlaps, by start. O(n log n)."""
     keep = end > start
@@ -18,8 +31,8 @@ def union(start: Times, end: Times) -> "tuple[Times, Times]":
     if not len(start):
         return start, end
     last = np.maximum.accumulate(end)
-    first = np.concatenate(([True], start[1:] > last[:-1]))
-    return start[first], last[np.concatenate((np.flatnonzero(first)[1:] - 1, [len(start) - 1]))]
+    first = is_first(start[1:] > last[:-1])
+    return start[first], last[np.append(np.flatnonzero(first)[1:] - 1, len(start) - 1)]
 
 
 def covered(start: Times, end: Times, borders: Times) -> Times:
@@ -32,7 +45,7 @@ def covered_before(start: Times, end: Times, moments: Times) -> Times:
     """The ns that intervals cover before each moment. The intervals must be sorted by start and must not overlap."""
     if not len(start):
         return np.zeros(len(moments), dtype=np.int64)
-    before = np.concatenate(([0], np.cumsum(end - start)))
+    before = sums_before(end - start)
     at = np.searchsorted(start, moments, side="right")
     inside = np.clip(np.minimum(moments, end[np.maximum(at - 1, 0)]) - start[np.maximum(at - 1, 0)], 0, None)
     sums: Times = before[np.maximum(at - 1, 0)] + np.where(at > 0, inside, 0)
@@ -47,7 +60,7 @@ def summed(start: Times, end: Times, borders: Times) -> Times:
         total = np.zeros(len(moments), dtype=np.int64)
         for edges, sign in ((np.sort(start), 1), (np.sort(end), -1)):
             count = np.searchsorted(edges, moments, side="left")
-            total += sign * (count * moments - np.concatenate(([0], np.cumsum(edges)))[count])
+            total += sign * (count * moments - sums_before(edges)[count])
         return total
 
     differences: Times = np.diff(before(borders))

@@ -120,4 +120,5 @@ class NcclOverlap(Recipe):
 
 def _beside(edges: Any, start: Any, end: Any) -> Any:
     """For each interval, how much of it the other intervals cover. The others must not overlap each other."""
-    return covered_before(*edges, end) - covered_before(*edges, start)
+    starts, ends = edges
+    return covered_before(starts, ends, end) - covered_before(starts, ends, start)

@@ -12,6 +12,7 @@ from ..table import Array
 from ..trace import Trace
 from .axis import Axis, Series
 from .engine import Outcome
+from .intervals import is_first, sums_before
 from .network_recipe import links_of, seen_once
 from .projection import projected_ranges, ranges_of
 from .recipe import Recipe, number_within, recipe
@@ -41,8 +42,8 @@ class Samples:
 
     def before(self, moments: Array) -> "tuple[Array, Array]":
         """The sum of value × ns, and the ns that were sampled, before each moment."""
-        sampled = np.concatenate(([0], np.cumsum(self.ends - self.starts)))
-        weighted = np.concatenate(([0.0], np.cumsum(self.values * (self.ends - self.starts))))
+        sampled = sums_before(self.ends - self.starts)
+        weighted = sums_before(self.values * (self.ends - self.starts))
         at = np.searchsorted(self.starts, moments, side="right") - 1
         inside = np.clip(np.minimum(moments, self.ends[np.maximum(at, 0)]) - self.starts[np.maximum(at, 0)], 0, None)
         inside = np.where(at >= 0, inside, 0)
@@ -58,7 +59,7 @@ def _samples(trace: Trace, owner: "Callable[[str, str], tuple[str, str] | None]"
     rows = np.flatnonzero(chosen[data["gpu_uuid"], data["name"]] & (data["process"] == 0)) if chosen.size else np.empty(0, dtype=np.int64)
     order = rows[np.lexsort((data["start"][rows], data["name"][rows], data["gpu_uuid"][rows]))]
     keys = np.stack((data["gpu_uuid"][order], data["name"][order]))
-    borders = np.flatnonzero(np.concatenate(([True], (keys[:, 1:] != keys[:, :-1]).any(axis=0), [True]))) if len(order) else [0]
+    borders = np.append(np.flatnonzero(is_first((keys[:, 1:] != keys[:, :-1]).any(axis=0))), len(order))
     result = []
     for begin, end in zip(borders[:-1], borders[1:]):
         own = order[begin:end]

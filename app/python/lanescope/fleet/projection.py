@@ -11,6 +11,7 @@ import numpy as np
 
 from ..table import Array
 from ..trace import Trace
+from .intervals import is_first, sums_before
 
 
 @dataclass
@@ -51,7 +52,7 @@ def projected_ranges(trace: Trace, ranges: Ranges) -> Projected:
     process, thread, call_start, call_end, first, last, count = _launches(trace)
     order = np.lexsort((call_start, thread, process))
     process, thread, call_start, call_end, first, last, count = (column[order] for column in (process, thread, call_start, call_end, first, last, count))
-    total = np.concatenate(([0], np.cumsum(count)))
+    total = sums_before(count)
     found: "list[tuple[Array, ...]]" = []
     for instance, number in sorted(set(zip(process.tolist(), thread.tolist()))):
         rows = np.flatnonzero((ranges.process == instance) & (ranges.thread == number))
@@ -93,10 +94,10 @@ def _launches(trace: Trace) -> "tuple[Array, ...]":
     call, start, end = order[call[is_known]], wanted[2][is_known], (work["start"] + work["duration"])[is_known]
     by_call = np.argsort(call, kind="stable")
     call, start, end = call[by_call], start[by_call], end[by_call]
-    borders = np.flatnonzero(np.concatenate(([True], call[1:] != call[:-1]))) if len(call) else np.empty(0, dtype=np.int64)
+    borders = np.flatnonzero(is_first(call[1:] != call[:-1])) if len(call) else np.empty(0, dtype=np.int64)
     own = call[borders]
-    count = np.diff(np.concatenate((borders, [len(call)])))
-    least, most = (operation.reduceat(column, borders) if len(borders) else column for operation, column in ((np.minimum, start), (np.maximum, end)))
+    count = np.diff(borders, append=len(call))
+    least, most = (np.minimum.reduceat(start, borders), np.maximum.reduceat(end, borders)) if len(borders) else (start, end)
     return calls["process"][own], calls["thread"][own], calls["start"][own], calls["start"][own] + calls["duration"][own], least, most, count
 
 

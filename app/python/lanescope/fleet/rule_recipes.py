@@ -60,7 +60,7 @@ class IdleCauses(RuleRecipe):
         return {"rows": sorted(one["rows"] + other["rows"], key=lambda row: row[:2]), "used": sorted(one["used"] + other["used"])}
 
     def present(self, outcome: Outcome) -> Answer:
-        rows = outcome.partial["rows"] if outcome.partial else []
+        rows, used = (outcome.partial["rows"], outcome.partial["used"]) if outcome.partial else ([], [])
         idle = sum(row[4] - row[5] for row in rows)
         sums: "dict[tuple[str, ...], list[Any]]" = {}
         ranks: "list[list[Any]]" = []
@@ -75,7 +75,7 @@ class IdleCauses(RuleRecipe):
                 known[2] = min(known[2], (-longest, path, at))
                 known[3].add((path, gpu))
             ranks += [[member.rank if member else None, host, path, gpu, cause, total, 100.0 * total / max(1, span)] for cause, total in causes.items()]
-        table = [[*key, total, 100.0 * total / max(1, idle), parts, len(where), -longest, path, at] for key, (total, parts, (longest, path, at), where) in sums.items()]
+        table: "list[list[Any]]" = [[*key, total, 100.0 * total / max(1, idle), parts, len(where), -longest, path, at] for key, (total, parts, (longest, path, at), where) in sums.items()]
         table.sort(key=lambda row: (-row[4], row[:4]))
         ranks.sort(key=lambda row: (row[0] is None, row[0] or 0, row[2], row[3], -row[5], row[4]))
         units = {"Idle": "ns", "Longest": "ns", "Longest at": "ns"}
@@ -93,7 +93,7 @@ class IdleCauses(RuleRecipe):
             if first := next(iter(in_loop or table), None):
                 where = "".join(f", in {text}" for text in first[1:3] if text)
                 answer.sentences.append(f"The largest part of {'that' if in_loop else 'it'}: {first[0]}{where}, {first[4] / 1e9:.3f} s on {counted(first[7], 'GPU')}.")
-            if shared := _used_at_once(outcome.partial["used"]):
+            if shared := _used_at_once(used):
                 answer.sentences.append(
                     f"{counted(len(shared), 'GPU is', 'GPUs are')} in several files at the same time: idle in one of them may be busy for another one. Record their processes into one file."
                 )
@@ -192,7 +192,7 @@ class Kernels(KernelSum):
                 means.setdefault(row[0], []).append((row[3], Member(*said).label()))
         found: "dict[str, Summary]" = outcome.partial["all"]
         total = sum(summary.total for summary in found.values())
-        rows = []
+        rows: "list[list[Any]]" = []
         for name, summary in found.items():
             of_ranks = sorted(means.get(name, []))
             slowest = of_ranks[-1] if of_ranks else (0.0, "")
@@ -234,11 +234,12 @@ class AdviceRecipe(RuleRecipe):
     def present(self, outcome: Outcome) -> Answer:
         records: "list[dict[str, Any]]" = [dict(row) for _, row in outcome.partial or []]
         columns = list(records[0]) if records else ["Rank", "File"]
-        rows = [[record.get(column) for column in columns] for record in records]
+        rows: "list[list[Any]]" = [[record.get(column) for column in columns] for record in records]
         key = next((i for i, column in enumerate(columns) if column in ("Duration (ns)", "In-Use (%)")), None)
         if key is not None:
             least_first = columns[key] == "In-Use (%)"
-            rows.sort(key=lambda row: row[key] if least_first else -row[key])
+            place = key
+            rows.sort(key=lambda row: row[place] if least_first else -row[place])
         answer = Answer(self.name, tables=[ResultTable("analysis", columns, rows)])
         files = len({row[-1] for row in rows})
         answer.sentences.append(f"{counted(len(rows), 'row')} of {counted(files, 'file')}." if rows else "The rule found nothing in any file.")

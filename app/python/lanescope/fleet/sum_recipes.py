@@ -57,7 +57,8 @@ class SumRecipe(Recipe):
             name, instance = names[group % len(names)], int(instances[group // len(names)])
             rows.setdefault(instance, []).append([name, *_row(summary, own)])
             sums[name] = sums[name].merged(summary) if name in sums else summary
-        if len(used := distinct(data["device"])[0] if "device" in data else ()) == 1:
+        used = distinct(data["device"])[0] if "device" in data else np.empty(0, dtype=np.int64)
+        if len(used) == 1:
             by_device = dict.fromkeys((instance, int(used[0])) for instance in rows)
         elif len(used):
             several: "dict[tuple[int, int], list[Any]]" = {}

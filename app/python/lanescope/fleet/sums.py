@@ -13,6 +13,8 @@ from typing import Any, Iterable, Iterator, Optional
 import numpy as np
 import numpy.typing as npt
 
+from .intervals import is_first
+
 STEPS_AN_OCTAVE = 128
 _QUARTERS = (0.25, 0.5, 0.75)
 
@@ -109,7 +111,7 @@ def summed_groups(
     order, sorted_keys = order[skipped:], sorted_keys[skipped:]
     if not len(order):
         return
-    begins = np.concatenate(([0], np.flatnonzero(sorted_keys[1:] != sorted_keys[:-1]) + 1))
+    begins = np.flatnonzero(is_first(sorted_keys[1:] != sorted_keys[:-1]))
     sizes = np.diff(begins, append=len(order))
     sorted_values = values[order]
     least, most = np.minimum.reduceat(sorted_values, begins), np.maximum.reduceat(sorted_values, begins)
@@ -120,7 +122,7 @@ def summed_groups(
     firsts = np.searchsorted(group, np.arange(len(begins)))
     totals, squares = _exact(different, counts, firsts), _squares(different, counts, firsts)
     buckets = _buckets(different)
-    runs = np.concatenate(([0], np.flatnonzero((buckets[1:] != buckets[:-1]) | (group[1:] != group[:-1])) + 1))
+    runs = np.flatnonzero(is_first((buckets[1:] != buckets[:-1]) | (group[1:] != group[:-1])))
     run_buckets, run_counts = buckets[runs].tolist(), np.add.reduceat(counts, runs).tolist()
     run_begins = np.searchsorted(runs, np.append(firsts, len(group))).tolist()
 
@@ -175,18 +177,19 @@ def _squares(values: Any, counts: Any, firsts: Any) -> "list[int]":
 def _buckets(values: "npt.NDArray[np.int64]") -> "npt.NDArray[np.int64]":
     # Conversion to integers truncates, which is floor for numbers from 0 on.
     buckets = (np.log2(np.maximum(values, 1)) * STEPS_AN_OCTAVE).astype(np.int64)
-    return buckets if values.min() > 0 else np.where(values > 0, buckets, -1)
+    kept: "npt.NDArray[np.int64]" = buckets if values.min() > 0 else np.where(values > 0, buckets, -1)
+    return kept
 
 
 def _middle(bucket: int) -> float:
-    return 0.0 if bucket < 0 else 2.0 ** ((bucket + 0.5) / STEPS_AN_OCTAVE)
+    return 0.0 if bucket < 0 else math.pow(2.0, (bucket + 0.5) / STEPS_AN_OCTAVE)
 
 
 def groups_of(keys: "npt.NDArray[np.int64]", count: int) -> "Iterator[tuple[int, npt.NDArray[np.int64]]]":
     """The rows of each existing key from 0 to count - 1. Keys below 0 are left out. O(rows)."""
     order = _by_key(keys, count)
     keys = keys[order]
-    borders = np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [len(keys)]))
+    borders = np.append(np.flatnonzero(is_first(keys[1:] != keys[:-1])), len(keys))
     for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist()):
         if end > begin and keys[begin] >= 0:
             yield int(keys[begin]), order[begin:end]
