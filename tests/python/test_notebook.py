@@ -121,6 +121,45 @@ class Magics(unittest.TestCase):
             self.assertNotIn("has_run", self.shell.user_ns)
         self.assertEqual(pathlib.Path("kept.trace").read_text(), "mine")
 
+    def test_a_cell_that_runs_again_replaces_the_file_that_it_wrote(self):
+        options = "%%lanescope -t nvtx -s none --cpuctxsw=none -o run -v trace\n"
+        cell = options + "from lanescope import annotate\nfor _ in range({}):\n    with annotate('step'): pass"
+
+        def run(text, number, cell_id="one"):
+            self.shell.execution_count = number  # as shells count that keep a history
+            self.shell.get_parent = lambda: {"metadata": {"cellId": cell_id}}  # as Jupyter's kernel
+            self.addCleanup(self.shell.__dict__.pop, "get_parent", None)
+            return self.run_cell(text)
+
+        def ranges():
+            return len(lanescope.open("run.trace").nvtx_ranges)
+
+        run(cell.format(2), 1)
+        first = self.shell.user_ns["trace"]
+        text, pages = run(cell.format(5), 2)
+        self.assertEqual(len(pages), 1, text)
+        self.assertEqual(ranges(), 5)
+        self.assertEqual(first.nvtx_ranges["duration"].size, 2)  # what was opened before can still be read
+        self.assertEqual([each.name for each in pathlib.Path().iterdir()], ["run.trace"])
+
+        text, pages = run(cell.format(1), 3, "another")
+        self.assertIn("allow overwriting with -f.", text)
+        text, pages = run(cell.format(3), 4)  # and the first cell again
+        self.assertEqual(ranges(), 3, text)
+        text, pages = run("for _ in range(2):\n    %lanescope -t nvtx -s none --cpuctxsw=none -o looped 1", 5)
+        self.assertIn("allow overwriting with -f.", text)
+        self.assertEqual(len(pages), 1)
+
+        os.utime("run.trace", ns=(1, 1))  # somebody wrote to it
+        text, pages = run(cell.format(1), 6)
+        self.assertIn("allow overwriting with -f.", text)
+        self.assertEqual(ranges(), 3)
+        text, pages = run(cell.format(1).replace("-o run", "-f -o run"), 7)
+        self.assertEqual(ranges(), 1, text)
+        pathlib.Path("run.trace").unlink()
+        text, pages = run(cell.format(4), 8)
+        self.assertEqual(ranges(), 4, text)
+
     def test_options(self):
         self.assertEqual(_notebook.parse("-t cuda,nvtx -f --preset=light --python-sampling train(-1)"),
                          ({"trace": "cuda,nvtx", "force": True, "preset": "light", "python_sampling": True}, "train(-1)"))

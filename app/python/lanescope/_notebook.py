@@ -10,6 +10,7 @@ import html
 import os
 import re
 import tempfile
+from dataclasses import dataclass
 from typing import Any, Iterator, Optional
 
 from IPython.core.error import UsageError
@@ -33,7 +34,7 @@ USAGE = """%lanescope [OPTIONS] STATEMENT, or %%lanescope [OPTIONS] above a cell
   -t LIST          what is traced: cuda, nvtx, osrt, python-gil (cuda,nvtx)
   -s WHAT          samples; none
   -o FILE          the recording is kept there; else it goes with the notebook's kernel
-  -f               FILE is replaced
+  -f               FILE is replaced, whoever wrote it; a cell that runs again replaces its own FILE without -f
   -v NAME          this variable becomes the trace, as of lanescope.open
   -r REPORT        the table that is shown (cuda_gpu_kern_sum)
   --OPTION=VALUE   any other option of `lanescope attach`
@@ -126,11 +127,31 @@ class Summary:
         return "\n".join([f"{self._name}: {self._facts}", *(found or ["Nothing was found that costs much of the time."])])
 
 
+def _identity(path: str) -> "Optional[tuple[int, ...]]":
+    """Changes when the file is replaced or written to; None if there is no such file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A file that a cell wrote with -o."""
+
+    path: str
+    identity: "Optional[tuple[int, ...]]"
+    cell: Optional[str]  # the cell's id, which Jupyter and others send; None if it is not known
+    run: int             # the number of the cell's run, in brackets beside it
+
+
 @magics_class
 class LanescopeMagics(Magics):  # type: ignore[misc]
     """Magics that record cells."""
 
     _folder: "Optional[tempfile.TemporaryDirectory[str]]" = None
+    _kept: "dict[str, _Kept]" = {}  # by absolute path of what -o names
 
     @line_cell_magic  # type: ignore
     def lanescope(self, line: str, cell: Optional[str] = None) -> None:
@@ -153,10 +174,14 @@ class LanescopeMagics(Magics):  # type: ignore[misc]
             if self._folder is None:
                 LanescopeMagics._folder = tempfile.TemporaryDirectory(prefix="lanescope-")
             options["output"] = os.path.join(self._folder.name, "cell%n.trace")  # type: ignore[union-attr]
+        elif self._may_replace(options["output"]):
+            options.setdefault("force", True)
+        kept = os.path.abspath(options["output"])
         with contextlib.ExitStack() as until_recorded:
             with _in_one_line():
                 recording = until_recorded.enter_context(Recording(**options))
             result = self.shell.run_cell(cell if cell is not None else statement)  # shows the errors of the cell
+        self._kept[kept] = _Kept(recording.path, _identity(recording.path), *self._this_run())
         if variable:
             self.shell.user_ns[variable] = recording.open()
         display(Summary(recording, report))
@@ -164,3 +189,17 @@ class LanescopeMagics(Magics):  # type: ignore[misc]
         if problem is not None:  # so that running all cells stops here
             problem._render_traceback_ = lambda: []  # it has been shown already
             raise problem
+
+    def _this_run(self) -> "tuple[Optional[str], int]":
+        """The id of the cell that runs, and the number of this run."""
+        assert self.shell is not None
+        message: "dict[str, Any]" = getattr(self.shell, "get_parent", dict)() or {}
+        return message.get("metadata", {}).get("cellId"), self.shell.execution_count
+
+    def _may_replace(self, output: str) -> bool:
+        """Whether an earlier run of this cell wrote the file, and nobody has changed it since. A loop within one run needs a name for each of its files."""
+        kept = self._kept.get(os.path.abspath(output))
+        if kept is None or "%" in output or kept.identity is None or kept.identity != _identity(kept.path):
+            return False
+        cell, run = self._this_run()
+        return cell == kept.cell and run != kept.run
