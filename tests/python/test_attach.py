@@ -6,8 +6,8 @@ import subprocess
 import sys
 import unittest
 
+from recorded import Recorded
 from support import ROOT, program
-from test_recording import Recorded
 
 START = """
 import os, sys, time

@@ -7,8 +7,8 @@ import textwrap
 import unittest
 from unittest import mock
 
+from recorded import Recorded
 from support import program
-from test_recording import Recorded
 
 from lanescope import RecordingError, _descriptors, _process
 
