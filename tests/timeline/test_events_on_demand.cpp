@@ -238,7 +238,7 @@ TEST_CASE("the longest events are found among very many rows of few events, and 
   CHECK(decoded() - before == 1);  // the last segment of the long lane; its parts tell how long its events are
 }
 
-TEST_CASE("events after the longest gaps are found where heads say that lanes rest") {
+TEST_CASE("events after the longest gaps are found where heads say that lanes rest", "[long]") {
   const TemporaryFolder folder;
   write_resting_recording(folder.path() / "log.trace", 400'000);
   const Both both(folder.path() / "log.trace", folder.path());
@@ -267,7 +267,7 @@ TEST_CASE("events after the longest gaps are found where heads say that lanes re
   CHECK_FALSE(events_after_longest_gaps(in_memory, all.lanes(), {}, 20));
 }
 
-TEST_CASE("the longest gaps of what programs did are those that a look at each event finds, in all rows at once and in each") {
+TEST_CASE("the longest gaps of what programs did are those that a look at each event finds, in all rows at once and in each", "[long]") {
   const TemporaryFolder folder;
   const Budget budget(128 << 10);
   for (const fs::directory_entry& recording : fs::directory_iterator(data_file(""))) {

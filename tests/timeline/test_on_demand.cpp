@@ -116,7 +116,7 @@ TEST_CASE("every row of every recording is drawn the same from its file, with me
   }
 }
 
-TEST_CASE("a picture reads a segment once for its lane and once for what it covers together with others, where memory holds few of the lanes") {
+TEST_CASE("a picture reads a segment once for its lane and once for what it covers together with others, where memory holds few of the lanes", "[long]") {
   constexpr std::uint32_t kStreams = 24;
   constexpr int kEvents = 150'000;
   constexpr std::uint64_t kSegments = std::uint64_t{kStreams} * ((kEvents + LaneSegment::kCapacity - 1) / LaneSegment::kCapacity);
@@ -236,7 +236,7 @@ TEST_CASE("what is drawn of rows adds up to how long they are busy, wherever no 
   CHECK_FALSE(in_file.sum_of("beyond", levels.front(), {in_file.bounds().begin - in_file.bounds().length(), extent.end}, 1));
 }
 
-TEST_CASE("sums of rows in any parts of time are those of events in memory") {
+TEST_CASE("sums of rows in any parts of time are those of events in memory", "[long]") {
   const TemporaryFolder folder;
   write_many_streams(folder.path() / "log.trace", 5, 80'000);
   const Both both(folder.path() / "log.trace", folder.path());
@@ -270,7 +270,7 @@ TEST_CASE("sums of rows in any parts of time are those of events in memory") {
   }
 }
 
-TEST_CASE("an overview of the time that rows show is made with them, and reads nothing of their lanes again") {
+TEST_CASE("an overview of the time that rows show is made with them, and reads nothing of their lanes again", "[long]") {
   const TemporaryFolder folder;
   write_many_streams(folder.path() / "log.trace", 12, 100'000);
   const Both both(folder.path() / "log.trace", folder.path());

@@ -118,7 +118,7 @@ TEST_CASE("a closed row is busy whenever something below it is") {
   }
 }
 
-TEST_CASE("a picture of all rows of a recorded trace has each row, and each event that is wide enough") {
+TEST_CASE("a picture of all rows of a recorded trace has each row, and each event that is wide enough", "[long]") {
   constexpr std::int32_t kWidth = 1'000;  // px, after 200 px of names
   for (const auto& trace : recorded_traces()) {
     const RowTree tree(*trace);

@@ -97,7 +97,7 @@ void require_same_answers(const std::shared_ptr<const Trace>& own, const std::sh
 
 }  // namespace
 
-TEST_CASE("a live recording of which nearly all is in a temporary file is drawn, listed, summed, joined and searched as one in memory") {
+TEST_CASE("a live recording of which nearly all is in a temporary file is drawn, listed, summed, joined and searched as one in memory", "[long]") {
   SegmentCache::of_process().set_budget(1 << 20);
   const auto seed = GENERATE(range(1u, 3u));
   std::mt19937 random(seed);
