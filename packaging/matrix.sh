@@ -8,42 +8,63 @@
 # .rpm, if rpm is installed, is put into these roots by rpm --root, and by dnf --installroot if dnf and createrepo_c are installed. The root of an RPM
 # distribution can't be made from Debian's archive.
 #
-# Needs root, debootstrap and a network. SYSTEM is for example debian-11. The program is tests/programs/nvtx/nvtx_threads.cpp, linked against the C
-# library of glibc 2.28, so that one program runs on all systems.
+# Needs root, debootstrap, a network, and the Zig that packaging/package.sh fetches. SYSTEM is for example debian-11. The program is
+# tests/programs/nvtx/nvtx_threads.cpp, linked against the C library of glibc 2.28, so that one program runs on all systems. Roots are kept in
+# ~/.cache/lanescope/roots. The exit code is 1 if a package did not do what it should, or could not be tried.
 set -euo pipefail
+case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 cd "$(dirname "$0")/.."
-packages=$(realpath "${1:-build/packages}")
+refuse() { echo "matrix: $*" >&2; exit 2; }
+packages=$(realpath -m -- "${1:-build/packages}")
 [ $# -gt 0 ] && shift
+declare -A suites=([debian-11]=bullseye [debian-12]=bookworm [debian-13]=trixie [ubuntu-22.04]=jammy [ubuntu-24.04]=noble [ubuntu-26.04]=resolute)
 systems=("$@")
 [ $# -gt 0 ] || systems=(debian-11 debian-12 debian-13 ubuntu-22.04 ubuntu-24.04 ubuntu-26.04)
+for system in "${systems[@]}"; do
+  [ -n "${suites[$system]:-}" ] || refuse "$system is none of the systems that are known: $(printf '%s\n' "${!suites[@]}" | sort | xargs)"
+done
+[ -n "$(find "$packages" -maxdepth 1 -name '*lanescope*' -type f -print -quit 2>/dev/null)" ] || refuse "$packages has no packages; make them with packaging/package.sh"
+[ "$(id -u)" = 0 ] || refuse "it makes root file systems and enters them, so run it as root"
+for tool in debootstrap chroot mount g++ gcc; do command -v $tool >/dev/null || refuse "$tool is not installed, and needed"; done
+export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 cache=$HOME/.cache/lanescope
-work=$(mktemp -d)
-cleanup() { for at in proc dev; do umount -l "$work/root/$at" 2>/dev/null || true; done; rm -rf --one-file-system "$work"; }
-trap cleanup EXIT
-
-declare -A suites=([debian-11]=bullseye [debian-12]=bookworm [debian-13]=trixie [ubuntu-22.04]=jammy [ubuntu-24.04]=noble [ubuntu-26.04]=resolute)
+zig=$cache/portable/ziglang/zig
+[ -x "$zig" ] || refuse "$zig is not there; packaging/package.sh fetches it"
 nvtx=$(for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr/local/cuda/targets/x86_64-linux /usr "$cache"; do
-  [ -e "$root/include/nvtx3/nvToolsExt.h" ] && echo "$root/include" && break; done)
+  [ ! -e "$root/include/nvtx3/nvToolsExt.h" ] || { echo "$root/include"; break; }; done)
+[ -n "$nvtx" ] || refuse "the NVTX headers are not there; packaging/install-deps.sh fetches them"
+work=$(mktemp -d)
+drop() { for at in proc dev; do umount -l "$work/root/$at" 2>/dev/null || true; done; rm -rf --one-file-system "$work/root"; }
+cleanup() { drop; umount -l "$work/made/proc" "$work/made/sys" 2>/dev/null || true; rm -rf --one-file-system "$work"; }
+trap cleanup EXIT
+code=0
 program=$work/nvtx_threads
 g++ -O1 -std=c++20 -I "$nvtx" -c tests/programs/nvtx/nvtx_threads.cpp -o "$work/program.o"
 gcc -O1 -c packaging/portable/c_library.c -o "$work/c_library.o"
-"$cache/portable/ziglang/zig" cc -target x86_64-linux-gnu.2.28 "$work/program.o" "$work/c_library.o" -nostdlib++ "$(gcc -print-file-name=libstdc++.a)" \
+"$zig" cc -target x86_64-linux-gnu.2.28 "$work/program.o" "$work/c_library.o" -nostdlib++ "$(gcc -print-file-name=libstdc++.a)" \
   "$(gcc -print-file-name=libgcc_eh.a)" "$(gcc -print-file-name=libgcc.a)" -lpthread -ldl -lm -o "$program"
 
-base() {  # a bare root, made once and kept as an archive
-  local system=$1 suite=${suites[$1]} mirror=http://deb.debian.org/debian extra=()
-  local kept=$cache/roots/$suite.tar.gz
-  if [[ $system = ubuntu-* ]]; then mirror=http://archive.ubuntu.com/ubuntu extra=(--no-check-gpg); fi
-  if [ ! -f "$kept" ]; then
-    mkdir -p "$cache/roots"
-    [ -e "/usr/share/debootstrap/scripts/$suite" ] || ln -s "$([[ $system = ubuntu-* ]] && echo gutsy || echo sid)" "/usr/share/debootstrap/scripts/$suite"
-    debootstrap --variant=minbase "${extra[@]}" "$suite" "$work/made" "$mirror" >"$work/log" 2>&1 || { tail -3 "$work/log" >&2; return 1; }
-    tar czf "$kept" -C "$work/made" .
-    rm -rf "$work/made"
-  fi
-  mkdir "$work/root" && tar xzf "$kept" -C "$work/root"
-  mount --bind /proc "$work/root/proc" && mount --bind /dev "$work/root/dev"
-  cp "$program" "$work/root/usr/local/bin/nvtx_threads"
+# make_root SYSTEM FILE: a bare root as an archive, which is there only when it is whole. A mirror that does not answer is given up after half an hour.
+make_root() {
+  local suite=${suites[$1]} mirror=http://deb.debian.org/debian script=sid extra=()
+  if [[ $1 = ubuntu-* ]]; then mirror=http://archive.ubuntu.com/ubuntu script=gutsy extra=(--no-check-gpg); fi
+  script=/usr/share/debootstrap/scripts/$script  # for suites that are newer than debootstrap
+  [ ! -e "/usr/share/debootstrap/scripts/$suite" ] || script=/usr/share/debootstrap/scripts/$suite
+  mkdir -p "$(dirname "$2")" &&
+    timeout 1800 debootstrap --variant=minbase "${extra[@]}" "$suite" "$work/made" "$mirror" "$script" >"$work/log" 2>&1 &&
+    tar czf "$2.new" -C "$work/made" . 2>>"$work/log" && mv "$2.new" "$2"
+}
+base() {  # SYSTEM: unpacks its root, which is made once and kept
+  local kept=$cache/roots/${suites[$1]}.tar.gz made=0
+  : >"$work/log"
+  [ -f "$kept" ] || make_root "$1" "$kept" || made=$?
+  rm -rf --one-file-system "$work/made" "$kept.new"
+  [ $made = 0 ] && mkdir -p "$work/root" && { tar xzf "$kept" -C "$work/root" 2>>"$work/log" || { rm -f "$kept"; false; }; } &&
+    mkdir -p "$work/root/proc" "$work/root/dev" && mount --bind /proc "$work/root/proc" 2>>"$work/log" && mount --bind /dev "$work/root/dev" 2>>"$work/log" &&
+    cp "$program" "$work/root/usr/local/bin/nvtx_threads" && return 0
+  tail -3 "$work/log" | sed 's/^/    /' >&2
+  drop
+  return 1
 }
 with_archive() {  # SYSTEM
   cp /etc/resolv.conf "$work/root/etc/resolv.conf"
@@ -54,7 +75,6 @@ with_python() {  # SYSTEM
   with_archive "$1"
   inside apt-get install -y -qq --no-install-recommends --allow-unauthenticated python3-venv
 }
-drop() { for at in proc dev; do umount -l "$work/root/$at"; done; rm -rf --one-file-system "$work/root"; }
 inside() { chroot "$work/root" env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp/home LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
 files() { (cd "$work/root" && find . -path ./proc -prune -o -path ./dev -prune -o -path ./tmp -prune -o -path ./var -prune -o -print | sort); }
 
@@ -89,9 +109,16 @@ install_by_dnf() {  # FILE
   stand_in "$(inside ldd --version | sed -n '1s/.* //p')" && cp "$1" "$work/repository/" && createrepo_c -q "$work/repository" && root_dnf install lanescope-recorder && root_rpm -V lanescope-recorder
 }
 
+# tenths: the time in tenths of a second. since TENTHS: the seconds since then, with one decimal.
+tenths() { echo $((${EPOCHREALTIME/[.,]/} / 100000)); }
+since() { local passed=$(($(tenths) - $1)); echo "$((passed / 10)).$((passed % 10))"; }
+
+# judge RESULT REMOVED: remembers that a package did not do what it should, or left something behind.
+judge() { [[ $1 = recorded || $1 = "drew a trace, "* && $1 != *not* ]] && [ "$2" = removed ] || code=1; }
+
 try() {  # SYSTEM KIND FILE
   local system=$1 kind=$2 file=$3 command=lanescope begin seconds glibc result=recorded
-  begin=$(date +%s.%N)
+  begin=$(tenths)
   files >"$work/before"
   cp "$file" "$work/root/tmp/"
   case $kind in
@@ -104,17 +131,18 @@ try() {  # SYSTEM KIND FILE
   [ "$result" = recorded ] && { recorded "$command" || result="did not record"; }
   case $kind in
     tar.gz) inside rm -rf /opt/lanescope ;;
-    deb) inside dpkg -P lanescope-recorder >/dev/null 2>&1 ;;
-    rpm) root_rpm -e lanescope-recorder >/dev/null 2>&1 ;;
-    dnf) root_dnf remove lanescope-recorder >/dev/null 2>&1 && rm -rf "$work/root/etc/dnf" ;;  # which is dnf's own
+    deb) inside dpkg -P lanescope-recorder >/dev/null 2>&1 || true ;;
+    rpm) root_rpm -e lanescope-recorder >/dev/null 2>&1 || true ;;
+    dnf) root_dnf remove lanescope-recorder >/dev/null 2>&1 || true; rm -rf "$work/root/etc/dnf" ;;  # which is dnf's own
     whl) inside rm -rf /opt/venv ;;
   esac
   files >"$work/after"
-  seconds=$(echo "$(date +%s.%N) - $begin" | bc)
+  seconds=$(since "$begin")
   glibc=$(inside ldd --version | sed -n '1s/.* //p')
   local removed=removed
   cmp -s "$work/before" "$work/after" || removed="left $(comm -13 "$work/before" "$work/after" | head -3 | tr '\n' ' ')"
-  printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $glibc)" "$(basename "$file")$([ "$kind" != dnf ] || echo ', by dnf')" "$(du -b "$file" | cut -f1)" "$result" "$removed" "$seconds"
+  judge "$result" "$removed"
+  printf '| %s | %s | %s | %s | %s | %s s |\n' "$system (glibc $glibc)" "$(basename "$file")$([ "$kind" != dnf ] || echo ', by dnf')" "$(du -b "$file" | cut -f1)" "$result" "$removed" "$seconds"
   if [ "$result" != recorded ]; then
     for said in "$work/log" "$work/info" "$work/root/tmp/said"; do [ -f "$said" ] && tail -3 "$said" | sed 's/^/    /' >&2; done
   fi
@@ -139,7 +167,7 @@ opens_window() {
 # The viewer draws a trace, and a program that is built there with the packages reads it.
 try_viewer() {  # SYSTEM
   local system=$1 begin seconds result="drew a trace, read by C" removed=removed file bytes=0
-  begin=$(date +%s.%N)
+  begin=$(tenths)
   for file in "$packages"/*_amd64.deb; do
     cp "$file" "$work/root/tmp/"
     bytes=$((bytes + $(stat -c %s "$file")))
@@ -158,16 +186,17 @@ try_viewer() {  # SYSTEM
     result="drew a trace, could not be read by C"
     tail -5 "$work/log" | sed 's/^/    /' >&2
   fi
-  inside dpkg -P lanescope liblanescope-dev liblanescope0 lanescope-recorder >/dev/null 2>&1
+  inside dpkg -P lanescope liblanescope-dev liblanescope0 lanescope-recorder >/dev/null 2>&1 || true
   inside find / -xdev -path /tmp -prune -o -name '*lanescope*' -print | grep . >"$work/left" && removed="left $(head -3 "$work/left" | tr '\n' ' ')"
-  seconds=$(echo "$(date +%s.%N) - $begin" | bc)
-  printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "viewer, recorder, library, headers (.deb)" "$bytes" "$result" "$removed" "$seconds"
+  seconds=$(since "$begin")
+  judge "$result" "$removed"
+  printf '| %s | %s | %s | %s | %s | %s s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "viewer, recorder, library, headers (.deb)" "$bytes" "$result" "$removed" "$seconds"
 }
 
 # The viewer's archive, in a root without Qt, X or fonts.
 try_archive() {  # SYSTEM FILE OLDER
   local system=$1 file=$2 older=$3 begin seconds result="drew a trace, recorded" removed=removed
-  begin=$(date +%s.%N)
+  begin=$(tenths)
   files >"$work/before"
   inside mkdir -p /opt
   cp "$file" tests/data/cuda_streams.trace "$work/root/tmp/"
@@ -196,9 +225,10 @@ try_archive() {  # SYSTEM FILE OLDER
   if ! inside sh -c "cd /tmp && rm x.png && $beside/lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG" >"$work/log" 2>&1; then result="did not draw beside another"; fi
   inside rm -rf "$beside"
   files >"$work/after"
-  seconds=$(echo "$(date +%s.%N) - $begin" | bc)
+  seconds=$(since "$begin")
   cmp -s "$work/before" "$work/after" || removed="left $(comm -13 "$work/before" "$work/after" | head -3 | tr '\n' ' ')"
-  printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "$(basename "$file")" "$(du -b "$file" | cut -f1)" "$result" "$removed" "$seconds"
+  judge "$result" "$removed"
+  printf '| %s | %s | %s | %s | %s | %s s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "$(basename "$file")" "$(du -b "$file" | cut -f1)" "$result" "$removed" "$seconds"
 }
 
 # found PATTERN: packages of these names, the newest version last. newest PATTERN: that one alone, or nothing.
@@ -208,7 +238,7 @@ newest() { found "$1" | tail -1; }
 echo '| system | package | bytes | what it did | afterwards | time |'
 echo '|---|---|---|---|---|---|'
 for system in "${systems[@]}"; do
-  base "$system" || { echo "| $system | | | its root could not be made | | |"; continue; }
+  base "$system" || { echo "| $system | | | its root could not be made | | |"; code=1; continue; }
   tarball=$(newest 'lanescope-recorder-[0-9]*-linux-x86_64.tar.gz') wheel=$(newest 'lanescope-[0-9]*_x86_64.whl')
   [ -z "$tarball" ] || try "$system" tar.gz "$tarball"
   deb=$(newest 'lanescope-recorder_*_amd64.deb')
@@ -227,9 +257,13 @@ for system in "${systems[@]}"; do
     try "$system" whl "$wheel"
   else
     echo "| $system | the wheel | | no python3-venv could be installed | | |"
+    code=1
   fi
   drop
   if [[ $system = debian-12 || $system = ubuntu-24.04 ]] && [ -n "$(find "$packages" -name 'lanescope_*_amd64.deb')" ]; then
-    base "$system" && try_viewer "$system" && drop
+    base "$system" || { code=1; continue; }
+    try_viewer "$system"
+    drop
   fi
 done
+exit $code
