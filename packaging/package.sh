@@ -46,7 +46,11 @@ for tool in cmake curl file git ninja python3 readelf realpath; do
   command -v "$tool" >/dev/null || { echo "package: $tool is not installed, and needed" >&2; exit 1; }
 done
 export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
-export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} LC_ALL=C TZ=UTC
+[ "$(uname -m)" = x86_64 ] || { echo "package: packages are made on x86-64, also those for aarch64 (--aarch64), and this is $(uname -m)" >&2; exit 1; }
+if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) || { echo "package: the time of the commit is not known; set SOURCE_DATE_EPOCH to the time of these sources, in seconds since 1970" >&2; exit 1; }
+fi
+export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
 umask 022
 zig_version=0.17.1 simdjson_version=3.0.1
 simdjson_hash=156b1bc5eb0561b2bd166b46d191fd3d95a3e709cc63761477d3b7aec2b6e9ed
@@ -57,22 +61,29 @@ version=$(sed -n 's/^project(Lanescope VERSION \([0-9.]*\).*/\1/p' CMakeLists.tx
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# What is fetched is unpacked beside its place and then moved there, so that an interrupted run leaves nothing that a later one would take for whole.
+mkdir -p "$cache"
+unpacked=$(mktemp -d "$cache/new.XXXXXX")
+trap 'rm -rf "$work" "$unpacked"' EXIT
 # fetched FILE HASH: fails unless the file has this hash.
 fetched() { echo "$2  $1" | sha256sum --check --status || { echo "package: $1 is not what is expected" >&2; exit 1; }; }
-if [ ! -x "$zig" ]; then
+if [ "$("$zig" version 2>/dev/null)" != $zig_version ]; then
   echo "package: fetching Zig $zig_version (PyPI: ziglang)"
-  python3 -m pip download -q --no-deps -d "$work" ziglang==$zig_version
+  python3 -m pip download -q --no-deps -d "$work" ziglang==$zig_version || { echo "package: Zig could not be fetched from PyPI; once the network is back, run this again" >&2; exit 1; }
   fetched "$(echo "$work"/ziglang-*.whl)" $zig_hash
-  mkdir -p "$cache"
-  python3 -m zipfile -e "$work"/ziglang-*.whl "$cache"
-  chmod +x "$zig"
+  python3 -m zipfile -e "$work"/ziglang-*.whl "$unpacked"
+  chmod +x "$unpacked/ziglang/zig"
+  rm -rf "$cache/ziglang"
+  mv "$unpacked/ziglang" "$cache/"
 fi
 if [ ! -f "$simdjson" ]; then
   echo "package: fetching simdjson $simdjson_version (Debian's source)"
-  curl -sSfL -o "$work/simdjson.tar.gz" "http://deb.debian.org/debian/pool/main/s/simdjson/simdjson_$simdjson_version.orig.tar.gz"
+  curl -sSfL --connect-timeout 30 --retry 3 -o "$work/simdjson.tar.gz" "http://deb.debian.org/debian/pool/main/s/simdjson/simdjson_$simdjson_version.orig.tar.gz" ||
+    { echo "package: simdjson could not be fetched from deb.debian.org; once the network is back, run this again" >&2; exit 1; }
   fetched "$work/simdjson.tar.gz" $simdjson_hash
-  mkdir -p "$cache"
-  tar xzf "$work/simdjson.tar.gz" -C "$cache" "simdjson-$simdjson_version/singleheader" "simdjson-$simdjson_version/LICENSE"
+  tar xzf "$work/simdjson.tar.gz" -C "$unpacked" "simdjson-$simdjson_version/singleheader" "simdjson-$simdjson_version/LICENSE"
+  rm -rf "$cache/simdjson-$simdjson_version"
+  mv "$unpacked/simdjson-$simdjson_version" "$cache/"
 fi
 
 # build_recorder PRESET [OPTION...]

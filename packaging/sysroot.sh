@@ -2,7 +2,9 @@
 # sysroot.sh FOLDER: puts into FOLDER what the recorder is linked with on aarch64: headers and libraries of Debian 12's packages, unpacked. Nothing is
 # installed, and apt's state of this machine is not changed. Needs apt, dpkg-deb and a network.
 set -euo pipefail
-root=$(realpath -m "$1")
+case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
+[ $# = 1 ] || { echo "sysroot: which folder? See: packaging/sysroot.sh --help" >&2; exit 2; }
+root=$(realpath -m -- "$1")
 mirror=http://deb.debian.org/debian
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
