@@ -259,7 +259,7 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
             "kernel_metrics",
             "Hardware counters of measured launches: a row for each metric of each launch. `process` and `correlation` are those of the launch's row in `kernels`.",
             (
-                RecordColumn("start", "int64", "ns", "when the kernel began, counted from the begin of the recording"),
+                RecordColumn("start", "int64", "ns", "when the kernel began, counted from the beginning of the recording"),
                 RecordColumn("duration", "int64", "ns", "duration of the kernel on the timeline; it may have taken longer while it was measured"),
                 RecordColumn("name", "symbol", "", "function with its parameters, demangled"),
                 _DEVICE,
@@ -280,7 +280,7 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
             "instruction_counts",
             "Exact counts at the instructions of launches: a row for each metric of each instruction. `process` and `correlation` are those of the launch's row in `kernels`.",
             (
-                RecordColumn("start", "int64", "ns", "when the kernel began, counted from the begin of the recording"),
+                RecordColumn("start", "int64", "ns", "when the kernel began, counted from the beginning of the recording"),
                 RecordColumn("name", "symbol", "", "kernel, or function that it calls, with its parameters, demangled"),
                 RecordColumn("correlation", "int64", "", "number that a CUDA call and its work share within a process"),
                 RecordColumn("offset", "int64", "B", "position of the instruction in the function"),
@@ -295,7 +295,7 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
             "pc_samples",
             "Windows of time in which the hardware sampled where warps stood: a row for each context and window.",
             (
-                RecordColumn("start", "int64", "ns", "when it began, counted from the begin of the recording"),
+                RecordColumn("start", "int64", "ns", "when it began, counted from the beginning of the recording"),
                 RecordColumn("duration", "int64", "ns", "how long it took"),
                 _DEVICE,
                 _CONTEXT,
@@ -303,7 +303,7 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
                 RecordColumn("dropped", "int64", "", "samples for which there was no room, or whose function is not known"),
                 RecordColumn("other_samples", "int64", "", "samples of kernels that do not belong to the program"),
                 RecordColumn("buffer_was_full", "bool", "", "whether the hardware lost samples that could not be counted"),
-                RecordColumn("every", "int64", "ns", "time from the begin of this window to the begin of the next one; nothing was sampled between the windows. 0: sampling was continuous"),
+                RecordColumn("every", "int64", "ns", "time from the start of this window to the start of the next one; nothing was sampled between the windows. 0: sampling was continuous"),
             ),
             _pc_sample_windows,
         ),
@@ -312,7 +312,7 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
             "pc_samples",
             "Where warps stood, and what they waited for: a row for each window, instruction and reason.",
             (
-                RecordColumn("start", "int64", "ns", "when the window began, counted from the begin of the recording"),
+                RecordColumn("start", "int64", "ns", "when the window began, counted from the beginning of the recording"),
                 RecordColumn("duration", "int64", "ns", "duration of the window"),
                 RecordColumn("name", "symbol", "", "kernel, or function that it calls, with its parameters, demangled"),
                 _DEVICE,

@@ -267,7 +267,7 @@ class TableSchema:
     columns: "tuple[Column, ...]"
 
 
-def _start(meaning: str = "when it began, counted from the begin of the recording") -> Column:
+def _start(meaning: str = "when it began, counted from the beginning of the recording") -> Column:
     return Column("start", "int64", "ns", meaning, lambda chunk: chunk.start())
 
 

@@ -8,7 +8,7 @@ from ._table_rows import COUNTER_COLUMNS
 _TYPES = {"text": "text", "symbol": "text"}
 
 _COUNTERS = {
-    "start": ("ns", "when the counter took the value, counted from the begin of the recording"),
+    "start": ("ns", "when the counter took the value, counted from the beginning of the recording"),
     "duration": ("ns", "how long the value held"),
     "process": ("", "instance number of the process; 0 for a GPU's own counters"),
     "gpu_uuid": ("", "UUID of the GPU, 32 hexadecimal digits; empty if there is none"),
