@@ -69,28 +69,18 @@ std::string_view unit_text(kernels::ValueUnit unit) {
   }
 }
 
-// "128 1024 1"; empty if the launch is not on the timeline.
-std::string extents_text(const std::uint32_t (*extents)[3]) {
-  if (extents == nullptr) return {};
-  return std::to_string((*extents)[0]) + ' ' + std::to_string((*extents)[1]) + ' ' + std::to_string((*extents)[2]);
-}
-
-// A kernel has a row for each of its shapes: those of the first runs' launches.
-stats::Table counter_table(const std::vector<CounterChange>& changes, analysis::Runs first, DiffLines lines) {
+// A kernel has a row for each of its shapes.
+stats::Table counter_table(const std::vector<CounterChange>& changes, DiffLines lines) {
   stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::reals("Low", stats::Unit::kPercent), stats::reals("High", stats::Unit::kPercent),
                       stats::texts("Verdict"), stats::reals("A"), stats::reals("B"), stats::texts("Unit"), stats::texts("What"), stats::integers("Launches A"),
                       stats::integers("Launches B"), stats::texts("GridXYZ"), stats::texts("BlockXYZ"), stats::texts("Kernel")});
   for (const CounterChange& change : changes) {
     if (lines == DiffLines::kChanges && !analysis::is_worth_a_look(change)) continue;
-    const Trace& trace = *first[change.first_place.run];
-    const EventRef launch = change.first_place.event;
-    const KernelDetail* const shape = launch.valid() ? &trace.kernel_detail(trace.event(launch).detail) : nullptr;
     table.add_row(finite(change.change), finite(change.change_low), finite(change.change_high),
                   table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), change.first, change.second,
                   table.add_text(std::string(unit_text(change.unit))), table.add_text(std::string(change.what)),
-                  static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
-                  table.add_text(extents_text(shape == nullptr ? nullptr : &shape->grid)),
-                  table.add_text(extents_text(shape == nullptr ? nullptr : &shape->block)), table.add_text(change.kernel));
+                  static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches), table.add_text(change.grid),
+                  table.add_text(change.block), table.add_text(change.kernel));
   }
   return table;
 }
@@ -286,7 +276,7 @@ int run_diff(Arguments arguments) {
   const auto written = output.write(0, {"What changed", "diff", ""}, table_of(*diff, lines));
   if (!written) return fail(written.error());
   const std::vector<CounterChange> counters = analysis::compare_counters(*first, *second);
-  const stats::Table by_counters = counter_table(counters, *first, lines);
+  const stats::Table by_counters = counter_table(counters, lines);
   const Result<void> done = by_counters.empty()            ? output.leave_out(1, "diff_counters")
                             : output.is_json_on_console(1) ? Result<void>{}  // one array, independent of what was recorded
                                                            : output.write(1, {"Kernels by their counters", "diff_counters", ""}, by_counters);

@@ -11,10 +11,12 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "model/analysis/idle/launches_at_once.h"
 #include "model/kernels/counters/sections.h"
 #include "model/kernels/instructions/costly_line.h"
 #include "model/kernels/instructions/instruction_mix.h"
 #include "model/kernels/occupancy.h"
+#include "model/trace/text/extent.h"
 
 namespace lanescope::cli {
 namespace {
@@ -60,12 +62,25 @@ std::vector<std::size_t> by_weight(const RecordedMetrics& kernels) {
   return order;
 }
 
+// The share of the time of each kernel's launches that it can win, because those at the same time count once.
+std::vector<double> shares_at_once(const RecordedMetrics& kernels, const Trace* trace) {
+  if (trace == nullptr || kernels.measurements.empty()) return std::vector<double>(kernels.metrics.kernels().size(), 1);
+  std::vector<analysis::KernelOnGpu> names;
+  for (const kernels::Measurement& measurement : kernels.measurements) names.push_back({measurement.gpu, trace->event(measurement.event).name});
+  return analysis::shares_at_once(*trace, names);
+}
+
 std::string measurement_text(const kernels::Measurement& measurement) {
   std::string text = std::to_string(measurement.passes) + (measurement.passes == 1 ? " pass" : " passes");
   if (measurement.launches > 1) text += " over " + std::to_string(measurement.launches) + " launches";
   if (measurement.of_its_kind.count < 2) return text;  // the only launch of its kind
   text += "; " + std::to_string(measurement.of_its_kind.count) + " launches like it take ";
   return text + rounded("%.1f us", static_cast<double>(measurement.of_its_kind.time) / 1000);
+}
+
+// ", grid 128 × 1 × 1, block 256 × 1 × 1"; empty if the shape is not known.
+std::string shape_text(const KernelDetail& kernel) {
+  return kernel.grid[0] == 0 ? std::string() : ", grid " + extent_text(kernel.grid, " × ") + ", block " + extent_text(kernel.block, " × ");
 }
 
 using Lines = std::vector<std::optional<kernels::CostlyLine>>;
@@ -82,8 +97,8 @@ Lines lines_of(const RecordedMetrics& kernels, std::size_t number, const Trace* 
 stats::Table verdict_table(const RecordedMetrics& kernels, const Trace* trace) {
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Duration", stats::Unit::kNanoseconds),
                       stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Bound by"), stats::reals("Utilization", stats::Unit::kPercent),
-                      stats::texts("Rule"), stats::reals("Gain", stats::Unit::kPercent), stats::texts("Kernel"), stats::texts("Seen"),
-                      stats::texts("What to do"), stats::texts("Pipes"), stats::texts("Line")});
+                      stats::texts("Rule"), stats::reals("Gain", stats::Unit::kPercent), stats::texts("GridXYZ"), stats::texts("BlockXYZ"),
+                      stats::texts("Kernel"), stats::texts("Seen"), stats::texts("What to do"), stats::texts("Pipes"), stats::texts("Line")});
   struct Row {
     Nanoseconds winnable;
     std::size_t kernel;
@@ -92,6 +107,7 @@ stats::Table verdict_table(const RecordedMetrics& kernels, const Trace* trace) {
     std::string line = {};
   };
   const std::vector<std::size_t> order = kernels.one_of_each();
+  const std::vector<double> once = shares_at_once(kernels, trace);
   std::map<std::size_t, kernels::Verdict> verdicts;
   for (const std::size_t number : order) verdicts[number] = kernels::judge(kernels.metrics, kernels.metrics.kernels()[number]);
   std::vector<Row> rows;
@@ -99,19 +115,22 @@ stats::Table verdict_table(const RecordedMetrics& kernels, const Trace* trace) {
     if (verdict.advice.empty()) rows.push_back({0, number, &verdict, nullptr});
     const Lines lines = lines_of(kernels, number, trace, verdict);
     for (std::size_t i = 0; i < verdict.advice.size(); ++i)
-      rows.push_back({static_cast<Nanoseconds>(verdict.advice[i].gain * static_cast<double>(kernels.weight(number))), number, &verdict, &verdict.advice[i],
-                      lines[i] ? lines[i]->place : std::string()});
+      rows.push_back({static_cast<Nanoseconds>(verdict.advice[i].gain * once[number] * static_cast<double>(kernels.weight(number))), number, &verdict,
+                      &verdict.advice[i], lines[i] ? lines[i]->place : std::string()});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.winnable > b.winnable; });
-  for (const Row& row : rows)
+  for (const Row& row : rows) {
+    const ProfiledKernel& kernel = kernels.metrics.kernels()[row.kernel];
     table.add_row(
         row.winnable, kernels.weight(row.kernel), static_cast<std::int64_t>(row.kernel), table.add_text(std::string(kernels::bound_name(row.verdict->bound))),
         row.verdict->utilization, table.add_text(row.advice ? std::string(row.advice->rule) : std::string()),
         row.advice == nullptr       ? 0.0
         : row.advice->is_gain_known ? 100 * row.advice->gain
                                     : stats::kNoReal,
-        table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen.english() : std::string()),
-        table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()), table.add_text(row.verdict->pipes.english()), table.add_text(row.line));
+        table.add_text(extent_text(kernel.detail.grid)), table.add_text(extent_text(kernel.detail.block)), table.add_text(kernel.name),
+        table.add_text(row.advice ? row.advice->seen.english() : std::string()), table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()),
+        table.add_text(row.verdict->pipes.english()), table.add_text(row.line));
+  }
   return table;
 }
 
@@ -196,15 +215,17 @@ stats::Table summary_table(const RecordedMetrics& kernels) {
 }
 
 void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
+  const std::vector<double> once = shares_at_once(kernels, trace);
   for (const std::size_t number : kernels.one_of_each()) {
     const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
     const kernels::Verdict verdict = kernels::judge(kernels.metrics, kernel);
     const double microseconds = static_cast<double>(kernels::duration(kernels.metrics, kernel)) / 1000;
     const double weight = static_cast<double>(kernels.weight(number)) / 1000;
-    std::cout << kernels.number(number) << ". " << kernel.name << "\n   " << (microseconds > 0 ? rounded("%.1f us", microseconds) : "Its time was not measured")
-              << ", bound by " << kernels::bound_text(verdict);
+    std::cout << kernels.number(number) << ". " << kernel.name << shape_text(kernel.detail) << "\n   "
+              << (microseconds > 0 ? rounded("%.1f us", microseconds) : "Its time was not measured") << ", bound by " << kernels::bound_text(verdict);
     if (!kernels.measurements.empty() && kernels.measurements[number].passes > 0) std::cout << ". " << measurement_text(kernels.measurements[number]);
     std::cout << '\n';
+    if (const Message at_once = analysis::at_once_text(once[number]); !at_once.empty()) std::cout << "   " << at_once << '\n';
     if (!verdict.pipes.empty()) std::cout << "   " << verdict.pipes << '\n';
     const Lines lines = lines_of(kernels, number, trace, verdict);
     for (std::size_t i = 0; i < verdict.advice.size(); ++i) {
@@ -214,7 +235,7 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
         std::cout << "what it could win is not known. ";
       else
         std::cout << "up to "
-                  << (weight > 0 ? rounded("%.1f us", advice.gain * weight) + rounded(" (%.0f %%). ", 100 * advice.gain)
+                  << (weight > 0 ? rounded("%.1f us", advice.gain * once[number] * weight) + rounded(" (%.0f %%). ", 100 * advice.gain)
                                  : rounded("%.0f %%. ", 100 * advice.gain));
       std::cout << advice.seen << "\n      " << advice.what_to_do << '\n';
       if (lines[i]) std::cout << "      " << kernels::line_text(*lines[i]) << '\n';

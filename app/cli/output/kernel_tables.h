@@ -10,8 +10,8 @@
 
 namespace lanescope::cli {
 
-// Each cause with the most that it could win, the largest first. `trace`: the trace of these kernels, whose samples and counts name lines of source; null if
-// there is none.
+// Each cause with the most that it could win, the largest first. `trace`: the trace of these kernels, whose samples and counts name lines of source, and in
+// which launches may run at the same time; null if there is none.
 [[nodiscard]] stats::Table verdict_table(const kernels::RecordedMetrics& kernels, const Trace* trace);
 // Values of these sections, or of all sections if one of them is "all", for every kernel, by weight.
 [[nodiscard]] stats::Table section_table(const kernels::RecordedMetrics& kernels, const std::vector<std::string>& sections);

@@ -69,14 +69,15 @@ stats::Table table_of(const TraceDiff& diff) {
 // Metrics have different units, so values are texts.
 stats::Table table_of(const std::vector<CounterChange>& changes) {
   stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Kernel"), stats::words("Metric"), stats::words("Verdict"),
-                      written_numbers("A"), written_numbers("B"), stats::words("Reason"), written_numbers("Between"), stats::integers("Launches A"),
-                      stats::integers("Launches B")});
+                      written_numbers("A"), written_numbers("B"), stats::texts("GridXYZ"), stats::texts("BlockXYZ"), stats::words("Reason"),
+                      written_numbers("Between"), stats::integers("Launches A"), stats::integers("Launches B")});
   const auto value = [&](double amount, kernels::ValueUnit unit) { return table.add_text(value_text(amount, unit).toStdString()); };
   for (const CounterChange& change : changes)
     table.add_row(std::isfinite(change.change) ? change.change : stats::kNoReal, table.add_text(timeline::compact_kernel_name(change.kernel)),
                   table.add_text(std::string(change.what)), table.add_text(std::string(analysis::diff_verdict_name(change.verdict))),
-                  value(change.first, change.unit), value(change.second, change.unit), table.add_text(analysis::verdict_reason(change.verdict)),
-                  table.add_text(interval_text(change)), static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches));
+                  value(change.first, change.unit), value(change.second, change.unit), table.add_text(change.grid), table.add_text(change.block),
+                  table.add_text(analysis::verdict_reason(change.verdict)), table.add_text(interval_text(change)),
+                  static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches));
   return table;
 }
 

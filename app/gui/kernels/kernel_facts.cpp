@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "model/analysis/idle/launches_at_once.h"
 #include "model/trace/kernel_records.h"
 #include "timeline/core/words/format.h"
 
@@ -79,6 +80,8 @@ std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& reco
   if (key.gpu != kNone) facts->gpu = trace.gpus()[key.gpu];
   facts->duration = launch.duration;
   facts->all = kernels::all_like(trace, event);
+  const analysis::KernelOnGpu on_gpu{key.gpu, launch.name};
+  facts->once = analysis::shares_at_once(trace, {&on_gpu, 1}).front();
   facts->launches_before = launches_before(*facts);
   if (const auto multiprocessor = kernels::multiprocessor_of(facts->gpu)) {
     facts->occupancy = kernels::occupancy(facts->detail, *multiprocessor);

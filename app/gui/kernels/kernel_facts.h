@@ -38,6 +38,7 @@ struct KernelFacts {
   Gpu gpu;
   Nanoseconds duration = 0;
   kernels::AllLaunches all;           // of the same name and shape
+  double once = 1;                    // share of their time that is left if launches at the same time count once
   std::uint64_t launches_before = 0;  // of kernels of its brief name, in its process, without launches in CUDA graphs
 
   // Single kernels of a CUDA graph are not measured: the graph is one launch.

@@ -7,6 +7,7 @@
 
 #include "analysis/command_text.h"
 #include "base/text/texts.h"
+#include "model/analysis/idle/launches_at_once.h"
 #include "model/kernels/program.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
@@ -102,10 +103,12 @@ QString line_html(const std::optional<kernels::CostlyLine>& line) {
 }
 
 // Which launch the counters belong to, and how long it took then.
-QString measured_text(const KernelFacts::Counters& counters) {
+QString measured_text(const KernelFacts& facts) {
+  const KernelFacts::Counters& counters = *facts.counters;
   const QString where = said(counters.where), duration = html(timeline::format_duration(counters.duration));
   QString text = counters.verdict.advice.empty() ? tr("Counters %1, which took %2 then.").arg(where, duration)
                                                  : tr("Counters %1, which took %2 then; gains are of all launches of this shape.").arg(where, duration);
+  if (const Message at_once = analysis::at_once_text(facts.once); !at_once.empty() && !counters.verdict.advice.empty()) text += u' ' + said(at_once);
   if (counters.own_clock)
     text +=
         u' ' + tr("Measured at the clock that the GPU had (%1), with caches as they were.").arg(value_text(*counters.own_clock, kernels::ValueUnit::kHertz));
@@ -118,14 +121,14 @@ QString verdict_text(const KernelFacts& facts) {
                      .arg(counters.verdict.utilization > 0 ? tr("Bound by <b>%1</b>.").arg(said(kernels::bound_text(counters.verdict)))
                                                            : tr("It was not measured what bounds it."));
   if (!counters.verdict.pipes.empty()) text += QStringLiteral("<p class='label'>%1</p>").arg(said(counters.verdict.pipes));
-  const QString measured = QStringLiteral("<p class='label'>%1</p>").arg(measured_text(counters));
+  const QString measured = QStringLiteral("<p class='label'>%1</p>").arg(measured_text(facts));
   if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("No change stands out that would make it faster.")) + measured;
   text += QStringLiteral("<table cellspacing='0' cellpadding='3'>");
   const Nanoseconds time = std::max(facts.all.time, facts.duration);
   for (std::size_t i = 0; i < counters.verdict.advice.size(); ++i) {
     const kernels::Advice& advice = counters.verdict.advice[i];
     text += QStringLiteral("<tr><td align='right'><b>%1</b></td><td><b>%2</b> <span class='label'>%3</span><br>%4%6<br><span class='label'>%5</span></td></tr>")
-                .arg(advice.is_gain_known ? html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * static_cast<double>(time))))
+                .arg(advice.is_gain_known ? html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * facts.once * static_cast<double>(time))))
                                           : QStringLiteral("?"),
                      said(kernels::cause_name(advice.rule)),
                      advice.is_gain_known ? tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))) : tr("what it could win is not known"),

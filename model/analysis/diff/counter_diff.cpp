@@ -11,6 +11,7 @@
 #include "mean_change.h"
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/counters/sections.h"
+#include "model/trace/text/extent.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -51,6 +52,11 @@ struct Measured {
   Nanoseconds time = 0;  // of all such launches, in one run
   MeasuredLaunchPlace place;
 };
+std::string text_of(const std::array<std::uint32_t, 3>& first, const std::array<std::uint32_t, 3>& second) {
+  const auto text = [](const std::array<std::uint32_t, 3>& extent) { return extent_text({extent[0], extent[1], extent[2]}); };
+  return first == second ? text(first) : text(first) + " -> " + text(second);
+}
+
 using Kinds = std::map<std::pair<std::string, Shape>, Measured>;
 
 Kinds measured(Runs runs, const std::stop_token& stop) {
@@ -127,13 +133,17 @@ std::vector<CounterChange> compare_counters(Runs first, Runs second, const std::
   std::vector<std::optional<MeanChange>> means;
   std::vector<double> probabilities;
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  for (const auto& [a, b] : pairs_of(before, after))
+  for (const auto& [a, b] : pairs_of(before, after)) {
+    const std::string grid = text_of(std::get<0>(a->first.second), std::get<0>(b->first.second));
+    const std::string block = text_of(std::get<1>(a->first.second), std::get<1>(b->first.second));
     for (std::size_t c = 0; c < kCompared.size(); ++c) {
       const std::vector<double>& was = a->second.values[c];
       const std::vector<double>& is = b->second.values[c];
       if (was.empty() || is.empty()) continue;
       CounterChange& change = changes.emplace_back();
       change.kernel = a->first.first;
+      change.grid = grid;
+      change.block = block;
       change.what = kCompared[c].name;
       change.unit = a->second.units[c];
       change.first = mean(was);
@@ -157,6 +167,7 @@ std::vector<CounterChange> compare_counters(Runs first, Runs second, const std::
       means.back() = MeanChange::of_runs(was, is);
       probabilities.push_back(means.back()->probability());
     }
+  }
   if (probabilities.empty()) return changes;
   const double level = discovery_level(probabilities, kFalseDiscoveries);
   for (std::size_t i = 0; i < changes.size(); ++i) {

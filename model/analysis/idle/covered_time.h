@@ -29,6 +29,21 @@ class CoveredTime {
   TimeRange open_;          // the last interval, which may still grow
 };
 
+// The time of intervals, and how much of it is left if those at the same time count once. They come by start.
+class TimeAtOnce {
+ public:
+  // Requires what CoveredTime::add() requires.
+  void add(TimeRange range) noexcept {
+    total_ += range.length();
+    covered_.add(range);
+  }
+  [[nodiscard]] double share() const noexcept { return total_ == 0 ? 1 : static_cast<double>(covered_.total()) / static_cast<double>(total_); }  // 0 to 1
+
+ private:
+  Nanoseconds total_ = 0;
+  CoveredTime covered_;
+};
+
 // How much of the time that intervals cover is also covered by others, which come together with them.
 class TimeBeside {
  public:

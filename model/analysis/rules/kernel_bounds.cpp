@@ -3,6 +3,8 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "../own_rules.h"
 #include "../wording.h"
@@ -11,6 +13,7 @@
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/instructions/costly_line.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/text/extent.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -26,6 +29,7 @@ struct Candidate {
   std::uint64_t runs = 0;                          // launches of its kind, only those in the loop if there are any
   Nanoseconds time = 0;                            // time of all launches of its kind, only those in the loop if there are any
   double once = 1;                                 // share of that time that is left if launches at the same time count once
+  bool has_other_shapes = false;                   // its kernel was also measured in other grids or blocks
   std::vector<Advice> told;                        // causes that this rule must report, in order: those that no other rule's answer names
   [[nodiscard]] const Advice* first() const { return verdict.advice.empty() ? nullptr : &verdict.advice.front(); }
   [[nodiscard]] Nanoseconds winnable(const Advice& one) const { return static_cast<Nanoseconds>(one.gain * once * static_cast<double>(time)); }
@@ -99,10 +103,24 @@ class OtherRules {
                              Rule{"fp32_products", find_fp32_products, SpeaksOf::kAllOfGpu, {}}};
 };
 
-std::string kernel_text(const Trace& trace, const Measurement& measurement) {
+Message kernel_text(const Trace& trace, const Candidate& candidate, const Measurement& measurement) {
   const Event event = trace.event(measurement.event);
-  const NameId brief = event.detail == 0 ? 0 : trace.kernel_detail(event.detail).short_name;
-  return std::string(trace.name(brief != 0 ? brief : event.name));
+  const KernelDetail& detail = trace.kernel_detail(event.detail);
+  const std::string name(trace.name(detail.short_name != 0 ? detail.short_name : event.name));
+  if (!candidate.has_other_shapes) return Message::verbatim(name);
+  return Message("{kernel} (grid {grid}, block {block})",
+                 {{"kernel", name}, {"grid", extent_text(detail.grid, " × ")}, {"block", extent_text(detail.block, " × ")}});
+}
+
+// Marks the candidates whose kernel another candidate has in another grid or block: their shapes tell them apart.
+void mark_other_shapes(const RecordedMetrics& recorded, std::vector<Candidate>& candidates) {
+  std::map<std::string_view, std::set<std::string>> shapes;
+  const auto shape_of = [](const KernelDetail& detail) { return extent_text(detail.grid) + '|' + extent_text(detail.block); };
+  for (const Candidate& candidate : candidates) {
+    const kernels::ProfiledKernel& kernel = recorded.metrics.kernels()[candidate.kernel];
+    shapes[kernel.name].insert(shape_of(kernel.detail));
+  }
+  for (Candidate& candidate : candidates) candidate.has_other_shapes = shapes.at(recorded.metrics.kernels()[candidate.kernel].name).size() > 1;
 }
 
 // The time of all kernels of each GPU, of those in the loop and of all, by recurrence: the base of shares.
@@ -138,7 +156,7 @@ Finding finding_of(const Trace& trace, const GpuTexts& gpus, const RecordedMetri
   if (line) finding.place.line = line->place;
   finding.title = Message(first.is_gain_known ? "Kernel {kernel} is bound by {bound}, and could save up to {won}: {cause}{where}."
                                               : "Kernel {kernel} is bound by {bound}: {cause}{where}. What it could save is not known.",
-                          {{"kernel", kernel_text(trace, measurement)},
+                          {{"kernel", kernel_text(trace, candidate, measurement)},
                            {"bound", kernels::bound_text(candidate.verdict)},
                            {"won", duration_text(finding.cost)},
                            {"cause", Message(kernels::cause_name(first.rule))},
@@ -151,6 +169,7 @@ Finding finding_of(const Trace& trace, const GpuTexts& gpus, const RecordedMetri
                                       {"time", duration_text(candidate.time)},
                                       {"share", analysis::percent_text(candidate.time, all)}}),
                              first.seen);
+  finding.seen = followed_by(finding.seen, at_once_text(candidate.once));
   if (line) finding.seen = followed_by(finding.seen, kernels::line_text(*line));
   if (candidate.told.size() > 1)
     finding.seen = followed_by(
@@ -162,16 +181,18 @@ Finding finding_of(const Trace& trace, const GpuTexts& gpus, const RecordedMetri
 stats::Table table_of(const Trace& trace, const RecordedMetrics& recorded, const std::vector<Candidate>& candidates) {
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Launches"), stats::words("Bound by"), stats::reals("Utilization", stats::Unit::kPercent), stats::texts("Cause"),
-                      stats::reals("Gain", stats::Unit::kPercent), stats::integers("GPU"), stats::texts("Kernel")});
+                      stats::reals("Gain", stats::Unit::kPercent), stats::texts("GridXYZ"), stats::texts("BlockXYZ"), stats::integers("GPU"),
+                      stats::texts("Kernel")});
   std::vector<GpuId> gpus;
   for (const Candidate& row : candidates) {
     const Measurement& measurement = recorded.measurements[row.kernel];
     const Advice* const first = row.first();
+    const kernels::ProfiledKernel& kernel = recorded.metrics.kernels()[row.kernel];
     table.add_row(row.winnable(), row.time, static_cast<std::int64_t>(row.runs), table.add_text(std::string(kernels::bound_name(row.verdict.bound))),
                   row.verdict.utilization, table.add_text(first == nullptr ? std::string() : std::string(first->rule)),
-                  first == nullptr || !first->is_gain_known ? stats::kNoReal : 100 * first->gain,
-                  measurement.gpu == kNone ? stats::kNoInteger : static_cast<std::int64_t>(trace.gpus()[measurement.gpu].ordinal),
-                  table.add_text(recorded.metrics.kernels()[row.kernel].name));
+                  first == nullptr || !first->is_gain_known ? stats::kNoReal : 100 * first->gain, table.add_text(extent_text(kernel.detail.grid)),
+                  table.add_text(extent_text(kernel.detail.block)),
+                  measurement.gpu == kNone ? stats::kNoInteger : static_cast<std::int64_t>(trace.gpus()[measurement.gpu].ordinal), table.add_text(kernel.name));
     gpus.push_back(measurement.gpu);
   }
   add_files(trace, gpus, table);
@@ -206,6 +227,7 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
                         measurement.of_its_kind.count,
                         recorded.weight(number),
                         1,
+                        false,
                         {}};
     if (in_loop[number].count > 0) {
       candidate.runs = in_loop[number].count;
@@ -223,6 +245,7 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
     candidates.push_back(std::move(candidate));
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
+  mark_other_shapes(recorded, candidates);
   const TimeOfKernels times = time_of_kernels(context, work);
   const GpuTexts gpus(trace);
   for (const Candidate& candidate : candidates) {

@@ -233,6 +233,7 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
                           {"line", at_line},
                           {"idle", share_text(share_of(sum.not_issued, sum.samples))},
                           {"sampled", sampled}});
+  finding.seen = followed_by(finding.seen, at_once_text(candidate.once));
   finding.advice = meaning.remedy.empty() ? Message("Look at the instructions that are sampled most.") : Message(meaning.remedy);
   if (candidate.is_measured) return finding;
   finding.seen = followed_by(finding.seen, "A kernel that uses DRAM or another unit to its peak waits as well, and then there is little to save.");

@@ -3,6 +3,7 @@
 
 #include "../report_functions.h"
 #include "grid_text.h"
+#include "model/analysis/idle/launches_at_once.h"
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/counters/sections.h"
 
@@ -43,13 +44,16 @@ Table kernel_metrics(const Selection& selection, const ReportOptions&) {
     std::size_t kernel;
     kernels::Verdict verdict;
   };
+  std::vector<analysis::KernelOnGpu> names;
+  for (const kernels::Measurement& measurement : recorded.measurements) names.push_back({measurement.gpu, trace.event(measurement.event).name});
+  const std::vector<double> once = analysis::shares_at_once(trace, names, selection.time().value_or(TimeRange{INT64_MIN, INT64_MAX}));
   std::vector<Row> rows;
   for (std::size_t i = 0; i < recorded.measurements.size(); ++i) {
     const Event event = trace.event(recorded.measurements[i].event);
     if (selection.time() && !selection.time()->takes({event.start, event.end()})) continue;
     kernels::Verdict verdict = kernels::judge(recorded.metrics, recorded.metrics.kernels()[i]);
     const double gain = verdict.advice.empty() ? 0 : verdict.advice.front().gain;
-    rows.push_back({static_cast<Nanoseconds>(gain * static_cast<double>(recorded.weight(i))), i, std::move(verdict)});
+    rows.push_back({static_cast<Nanoseconds>(gain * once[i] * static_cast<double>(recorded.weight(i))), i, std::move(verdict)});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.winnable > b.winnable; });
   for (const auto& [winnable, number, verdict] : rows) {

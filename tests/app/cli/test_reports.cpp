@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "model/export/trace_file_export.h"
+#include "model/trace/trace_builder.h"
 #include "support/catch.h"
 #include "support/measured_run.h"
 #include "support/paths.h"
@@ -287,6 +288,40 @@ TEST_CASE("diff keeps its comparison in the file that is named, and kernels by t
   for (const nlohmann::json& row : all)
     rows.insert(row["What"].get<std::string>() + row["Kernel"].get<std::string>() + row["GridXYZ"].get<std::string>() + row["BlockXYZ"].get<std::string>());
   CHECK(rows.size() == all.size());
+}
+
+TEST_CASE("kernels counts launches at the same time once in what they could win, as analyze does, and names their shape") {
+  // Two launches of one kernel take 2 ms each on two streams, and overlap for 1 ms; the first was measured: 3 ms of 4 ms can be won.
+  TraceBuilder builder;
+  builder.provenance().finished = true;
+  const ProcessId process = builder.process_of_instance(1);
+  const GpuId gpu = builder.gpu_of_device(process, 0);
+  KernelDetail shape;
+  shape.grid[0] = 13'200;
+  shape.block[0] = 256;
+  shape.grid[1] = shape.grid[2] = shape.block[1] = shape.block[2] = 1;
+  const DetailId detail = builder.intern(shape);
+  for (const std::uint32_t stream : {7u, 8u})
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = stream},
+                {Event{(stream - 7) * 1'000'000, 2'000'000, builder.intern("scattered"), stream, detail}});
+  MeasuredLaunch counters{process, 7, KernelReplay::kOnePass, 1, {}, 0, {}};
+  for (const auto& [metric, value] : {std::pair("gpu__time_duration.sum", 2e6), std::pair("sm__throughput.avg.pct_of_peak_sustained_elapsed", 6.0),
+                                      std::pair("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", 85.0),
+                                      std::pair("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 85.0),
+                                      std::pair("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", 4.0)})
+    counters.values.push_back({builder.kernel_metric(metric), value});
+  builder.add(std::move(counters));
+  const test::TemporaryFolder folder;
+  const std::string file = (folder.path() / "shared.trace").string(), output = (folder.path() / "out").string();
+  REQUIRE(export_trace_file(*builder.snapshot(), file, Overwrite::kAllow));
+  REQUIRE(cli::run({"kernels", file, "-q", "-f", "json", "-o", output}) == cli::kSuccess);
+  REQUIRE(cli::run({"analyze", file, "-r", "kernel_bounds", "-q", "-f", "json", "-o", output}) == cli::kSuccess);
+  const nlohmann::json kernels = json_in(output + "_kernels.json"), analyzed = json_in(output + "_kernel_bounds.json");
+  // A load uses 4 of each 32 B, and DRAM is busy for 85 %.
+  CHECK(kernels[0]["Winnable at Most (ns)"].get<double>() == Approx((1 - 4.0 / 32) * 0.85 * 4e6 * 3 / 4).margin(1));
+  CHECK(kernels[0]["Winnable at Most (ns)"] == analyzed[0]["Winnable at Most (ns)"]);
+  CHECK(kernels[0]["GridXYZ"] == "13200 1 1");
+  CHECK(analyzed[0]["BlockXYZ"] == "256 1 1");
 }
 
 TEST_CASE("analyze writes findings and tables for programs") {

@@ -49,6 +49,14 @@ TEST_CASE("counters of kernels are compared by name and shape, and few samples t
   CHECK(after[0]->event(duration.second_place.event).duration == 490'000);
 }
 
+TEST_CASE("a change of a kernel's counters names its shape, on both sides where it has another one now") {
+  const std::vector<std::shared_ptr<const Trace>> before{measured_run(1, 5)}, same{measured_run(0.5, 5)}, wider{measured_run(0.5, 5, 80, 64)};
+  CHECK(find(compare_counters(before, same), "Duration").grid == "32 1 1");
+  const CounterChange change = find(compare_counters(before, wider), "Duration");
+  CHECK(change.grid == "32 1 1 -> 64 1 1");
+  CHECK(change.block == "32 1 1");
+}
+
 TEST_CASE("kernels that have no counterpart are named") {
   const std::vector<std::shared_ptr<const Trace>> run{measured_run(1, 5)}, other{*load_trace(data_file("kernel_counters.trace"))};
   CHECK(unpaired_kernels(run, run).empty());

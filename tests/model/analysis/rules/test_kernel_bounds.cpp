@@ -1,5 +1,6 @@
 // Counters of kernels in a trace: from frames to what the program could gain by them, with values that were chosen.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <set>
@@ -8,6 +9,7 @@
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/analysis/findings_table.h"
 #include "model/analysis/idle/idle.h"
+#include "model/analysis/idle/launches_at_once.h"
 #include "model/analysis/rule.h"
 #include "model/events/launch_index.h"
 #include "model/export/trace_file_export.h"
@@ -186,8 +188,10 @@ TEST_CASE("the rule ranks what kernels could win in all their launches") {
   CHECK(none->findings.empty());
 }
 
-TEST_CASE("where processes share a GPU, a kernel could win the time that its launches cover there, and no more") {
-  // Each of two processes launches "scattered" for 2 ms, of which 1 ms is at the same time: 3 ms of 4 ms.
+namespace {
+
+// Each of two processes launches "scattered" for 2 ms, of which 1 ms is at the same time: 3 ms of 4 ms.
+std::shared_ptr<const Trace> on_a_shared_gpu() {
   TraceBuilder builder;
   const ProcessId measured = builder.process_of_instance(1), other = builder.process_of_instance(2);
   const GpuId gpu = builder.gpu_of_device(measured, 0);
@@ -209,11 +213,50 @@ TEST_CASE("where processes share a GPU, a kernel could win the time that its lau
         std::pair("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", 4.0)})
     counters.values.push_back({builder.kernel_metric(metric), value});
   builder.add(std::move(counters));
-  const auto trace = builder.snapshot();
+  return builder.snapshot();
+}
+
+const stats::Column& column_of(const stats::Table& table, std::string_view title) {
+  return *std::find_if(table.columns().begin(), table.columns().end(), [&](const stats::Column& each) { return each.title == title; });
+}
+
+}  // namespace
+
+TEST_CASE("where processes share a GPU, a kernel could win the time that its launches cover there, and no more") {
+  const auto trace = on_a_shared_gpu();
   const auto answer = analysis::apply_rule(*trace, *analysis::parse_rule("kernel_bounds"));
   REQUIRE(answer);
   REQUIRE(answer->findings.size() == 1);
   CHECK(answer->findings.front().cost == Approx(kGain * 2 * kMillisecond * 3 / 4).margin(1));
+  CHECK_THAT(answer->findings.front().seen, contains_text("at most 75 % of what they take together can be won."));
+  const Event launch = trace->event(EventRef{trace->tracks().front().lanes.front(), 0});
+  const std::array asked{analysis::KernelOnGpu{0, launch.name}, analysis::KernelOnGpu{kNone, launch.name}, analysis::KernelOnGpu{0, launch.name + 1}};
+  CHECK(analysis::shares_at_once(*trace, asked) == std::vector<double>{0.75, 1, 1});
+  // Cut at 2.5 ms: 3.5 ms of launches cover 2.5 ms.
+  CHECK(analysis::shares_at_once(*trace, asked, {0, 5 * kMillisecond / 2}).front() == Approx(2.5 / 3.5));
+  const auto report = stats::make_report(*stats::find_report("kernel_metrics"), *trace);
+  REQUIRE(report);
+  CHECK(column_of(*report, "Winnable at Most").integer(0) == Approx(kGain * 2 * kMillisecond * 3 / 4).margin(1));
+}
+
+TEST_CASE("the shapes of one kernel are told apart where several were measured") {
+  proto::KernelMetrics both = counters();
+  auto* const other = both.add_launches();
+  *other = both.launches(0);
+  other->set_correlation(4);  // the launch of 2 ms with the larger grid
+  Recording recording;
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, launches());
+  recording.add(kMetricsFrame, 1, proto::SOURCE_AGENT, both);
+  const auto answer = analysis::apply_rule(*recording.trace(), *analysis::parse_rule("kernel_bounds"));
+  REQUIRE(answer);
+  REQUIRE(answer->findings.size() == 2);  // 3 ms, and 2 ms
+  CHECK_THAT(answer->findings[0].title, contains_text("Kernel strided (grid 13200 × 1 × 1, block 256 × 1 × 1) is bound by"));
+  CHECK_THAT(answer->findings[1].title, contains_text("Kernel strided (grid 26400 × 1 × 1, block 256 × 1 × 1) is bound by"));
+  const stats::Table& table = answer->tables.front().table;
+  REQUIRE(table.row_count() == 3);
+  CHECK(table.text(column_of(table, "GridXYZ").text(0)) == "13200 1 1");
+  CHECK(table.text(column_of(table, "GridXYZ").text(1)) == "26400 1 1");
+  CHECK(table.text(column_of(table, "BlockXYZ").text(1)) == "256 1 1");
 }
 
 TEST_CASE("of a time a kernel could win no more than its launches took in it") {

@@ -23,7 +23,8 @@ struct MeasuredLaunchPlace {
 
 struct CounterChange {
   std::string kernel;
-  std::string_view what;  // one of compared_metrics()
+  std::string grid, block;  // "128 1024 1", or "128 1024 1 -> 256 512 1" if it has another shape in the second runs; empty if not known
+  std::string_view what;    // one of compared_metrics()
   kernels::ValueUnit unit = kernels::ValueUnit::kNumber;
   double first = 0;  // means of the measured launches
   double second = 0;
