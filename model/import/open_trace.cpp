@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <new>
@@ -330,10 +331,11 @@ class RowsOfRecording {
            std::includes(others.counters_.begin(), others.counters_.end(), counters_.begin(), counters_.end()) &&
            std::all_of(events_.begin(), events_.end(), [&](const auto& kind) { return has_no_more(kind, others); });
   }
-  // True if others have all work of GPUs and all CUDA calls, by their numbers. Formats of other tools do not keep all rows as they were.
+  // True if others have all work of GPUs and all CUDA calls, by their numbers. Formats of other tools do not keep all rows as they were, and some have whole
+  // CUDA graphs as kernels.
   [[nodiscard]] bool have_cuda_among(const RowsOfRecording& others) const {
-    return std::all_of(events_.begin(), events_.end(),
-                       [&](const auto& kind) { return (!is_gpu_work(kind.first) && kind.first != TrackKind::kCudaApi) || has_no_more(kind, others); });
+    return count({TrackKind::kKernels, TrackKind::kGraphLaunches}) <= others.count({TrackKind::kKernels, TrackKind::kGraphLaunches}) &&
+           count({TrackKind::kMemory}) <= others.count({TrackKind::kMemory}) && count({TrackKind::kCudaApi}) <= others.count({TrackKind::kCudaApi});
   }
 
  private:
@@ -348,6 +350,12 @@ class RowsOfRecording {
     return gpu.uuid.empty() ? GpuKey(gpu.ordinal, gpu.name) : GpuKey(kNone, gpu.uuid);
   }
 
+  [[nodiscard]] std::uint64_t count(std::initializer_list<TrackKind> kinds) const {
+    std::uint64_t events = 0;
+    for (const TrackKind kind : kinds)
+      if (const auto found = events_.find(kind); found != events_.end()) events += found->second;
+    return events;
+  }
   static bool has_no_more(const std::pair<const TrackKind, std::uint64_t>& kind, const RowsOfRecording& others) {
     const auto of_others = others.events_.find(kind.first);
     return of_others != others.events_.end() && kind.second <= of_others->second;
@@ -365,14 +373,16 @@ namespace {
 
 bool is_recording(const Trace& trace) { return trace.provenance().format == "Lanescope"; }
 
-// True if the first is what Lanescope wrote of the second in the format of another tool. Such formats keep the time of day, but no other clock.
+// True if the first is what Lanescope wrote of the second in the format of another tool. Such formats keep the time of day, but no other clock, and Chrome
+// JSON keeps no command.
 bool is_export_of(const Trace& part, const Trace& whole) {
   const Provenance &a = part.provenance(), &b = whole.provenance();
   const auto has = [&](const Process& process) {
     return std::any_of(whole.processes().begin(), whole.processes().end(), [&](const Process& other) { return other.pid == process.pid; });
   };
-  return !is_recording(part) && is_recording(whole) && a.producer.starts_with("Lanescope ") && a.utc_epoch != 0 && a.utc_epoch == b.utc_epoch &&
-         a.host_name == b.host_name && a.command == b.command && !part.processes().empty() &&
+  const bool is_ours = a.producer.starts_with("Lanescope ") || a.producer.starts_with("lanescope ");
+  return !is_recording(part) && is_recording(whole) && is_ours && a.utc_epoch != 0 && a.utc_epoch == b.utc_epoch && a.host_name == b.host_name &&
+         (a.command == b.command || a.format == "Chrome JSON") && !part.processes().empty() &&
          std::all_of(part.processes().begin(), part.processes().end(), has) && RowsOfRecording(part).have_cuda_among(RowsOfRecording(whole));
 }
 

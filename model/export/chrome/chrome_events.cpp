@@ -21,6 +21,9 @@ std::string_view synchronization_word(std::uint32_t type) {
   return type < std::size(kWords) ? kWords[type] : kWords[0];
 }
 
+// Until when a range or kernel was seen that had not ended with the recording: ns from its start.
+constexpr std::string_view kUnfinished = "unfinished ns";
+
 // "Memcpy HtoD (Pinned -> Device)", "Memset (Device)".
 std::string memory_name(const MemoryDetail& detail) {
   const std::string destination(memory_kind_name(detail.destination_memory));
@@ -197,6 +200,7 @@ void ChromeEvents::write_kernel(const TrackKey& key, std::size_t lane, const Eve
     json_.field("blocks per SM", blocks / processors).field("warps per SM", blocks * static_cast<double>(static_cast<std::uint64_t>(warps)) / processors);
   json_.field("grid", detail.grid).field("block", detail.block);
   if (detail.cluster[0] != 0) json_.field("cluster", detail.cluster);
+  if (detail.finished == Finished::kNo) json_.field(kUnfinished, event.duration);
   if (detail.graph != 0) json_.field("graph id", detail.graph);
   if (detail.graph_node != 0) json_.field("graph node id", detail.graph_node);
   end_on_stream(key, lane, event);
@@ -249,6 +253,7 @@ std::string_view ChromeEvents::range_category(const TrackKey& key) const {
 void ChromeEvents::write_nvtx_arguments(const TrackKey& key, const Event& event) {
   const NvtxDetail& detail = trace_.nvtx_detail(event.detail);
   json_.key("args").open('{');
+  if (detail.finished == Finished::kNo) json_.field(kUnfinished, event.duration);
   if (const auto domain = trace_.domain_name(key.process, key.domain); !domain.empty()) json_.field("domain", domain);
   if (detail.category != 0) {
     const std::string category(trace_.category_name(key.process, key.domain, detail.category));
@@ -266,8 +271,17 @@ void ChromeEvents::write_nvtx_arguments(const TrackKey& key, const Event& event)
   json_.close('}');
 }
 
+// A range that had not ended is a begin without an end.
 void ChromeEvents::write_range(const TrackKey& key, const Event& event) {
-  begin_on_thread(key, event, range_category(key), trace_.name(event.name));
+  if (trace_.nvtx_detail(event.detail).finished == Finished::kYes)
+    begin_on_thread(key, event, range_category(key), trace_.name(event.name));
+  else
+    begin_event(json_, "B")
+        .field("cat", range_category(key))
+        .field("name", trace_.name(event.name))
+        .field("pid", pids_.host(key.process))
+        .field("tid", tid(key))
+        .timestamp("ts", event.start);
   write_nvtx_arguments(key, event);
   json_.close('}');
 }
@@ -276,7 +290,9 @@ void ChromeEvents::write_process_range(const TrackKey& key, const Event& event) 
   const ThreadId end_thread = trace_.nvtx_detail(event.detail).end_thread;
   const std::uint32_t end_tid = end_thread == kNone ? tid(key) : trace_.threads()[end_thread].tid;
   ++process_ranges_;
+  const bool has_ended = trace_.nvtx_detail(event.detail).finished == Finished::kYes;
   for (const bool at_start : {true, false}) {
+    if (!at_start && !has_ended) continue;
     begin_event(json_, at_start ? "b" : "e").field("cat", "user_annotation").field("name", trace_.name(event.name)).field("id", process_ranges_);
     json_.field("pid", pids_.host(key.process)).field("tid", at_start ? tid(key) : end_tid);
     json_.timestamp("ts", at_start ? event.start : event.end());

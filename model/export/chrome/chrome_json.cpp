@@ -63,6 +63,7 @@ class ChromeExport {
     json_.field("schemaVersion", 1).field("producer", "lanescope " LANESCOPE_VERSION).field("displayTimeUnit", "ns");
     const Provenance& from = trace_.provenance();
     if (from.utc_epoch != 0) json_.field("baseTimeNanoseconds", from.utc_epoch + origin_);
+    if (from.format == "Lanescope") json_.timestamp("recordingStart", 0);
     if (!from.host_name.empty()) json_.field("host_name", std::string_view(from.host_name));
     if (const std::string losses = losses_text(trace_); !losses.empty()) json_.field("missing", std::string_view(losses));
     if (from.part) {

@@ -76,6 +76,10 @@ void NsysDatabase::note_failure() {
 
 void NsysDatabase::create_table(const TableSchema& schema) { execute(std::string("CREATE TABLE ") + schema.name + " (" + schema.columns + ")"); }
 
+void NsysDatabase::add_unfinished(NsysTable table, std::int64_t seen_until) {
+  insert(NsysTable::kUnfinished, table_schema(table).name, sqlite3_last_insert_rowid(handle_), seen_until);
+}
+
 void NsysDatabase::create_view(NsysTable table, const std::string& select) {
   is_view_[static_cast<std::size_t>(table)] = true;
   execute(std::string("CREATE VIEW ") + table_schema(table).name + " AS " + select);

@@ -50,6 +50,9 @@ class NsysDatabase {  // single-threaded
     run(statement);
   }
 
+  // Says that the event of the row that was inserted last, into this table, had not ended with the recording, which saw it until then.
+  void add_unfinished(NsysTable table, std::int64_t seen_until);
+
   // Creates a view in place of the table. Requires: no row of the table was inserted.
   void create_view(NsysTable table, const std::string& select);
   void write_enums();

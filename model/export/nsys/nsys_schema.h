@@ -63,9 +63,11 @@ enum class NsysTable : unsigned char {
   kOsRuntimeCalls,  // LANESCOPE_OSRT_CALLCHAINS
   kCudaCalls,       // LANESCOPE_CUDA_CALLCHAINS
   kSampleCalls,     // LANESCOPE_SAMPLING_CALLCHAINS
+  // Nor this: until when ranges and kernels were seen that had not ended with the recording.
+  kUnfinished,  // LANESCOPE_UNFINISHED
 };
 inline constexpr std::size_t kNsysTableCount = 39;  // of Nsight's schema
-inline constexpr std::size_t kAllTableCount = 44;
+inline constexpr std::size_t kAllTableCount = 45;
 
 struct TableSchema {
   const char* name;

@@ -158,6 +158,7 @@ class NsysExport {
                        detail.static_shared_memory, detail.dynamic_shared_memory, detail.local_memory_per_thread, detail.local_memory_total, ++grid_,
                        detail.shared_memory_executed, unless_zero(detail.graph_node), 0, unless_zero(detail.graph), detail.cluster[0], detail.cluster[1],
                        detail.cluster[2]);
+      if (detail.finished == Finished::kNo) database_.add_unfinished(NsysTable::kKernels, event.end());
     });
   }
 
@@ -328,6 +329,7 @@ class NsysExport {
       if (detail.payload_json != 0) json = trace_.name(detail.payload_json);
       database_.insert_at(NsysTable::kNvtx, row, event.start, end, type, kNull, unless_zero(detail.category), unless_zero(detail.color), text, thread,
                           end_thread, kNull, track.key.domain, unsigned_value, signed_value, real_value, kNull, kNull, kNull, kNull, json, kNull);
+      if (type != kMark && detail.finished == Finished::kNo) database_.add_unfinished(NsysTable::kNvtx, event.end());
     });
   }
 

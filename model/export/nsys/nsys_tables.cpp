@@ -160,6 +160,7 @@ constexpr TableSchema kTables[] = {
     {"LANESCOPE_OSRT_CALLCHAINS", kInnermostCallColumns, 2},
     {"LANESCOPE_CUDA_CALLCHAINS", kInnermostCallColumns, 2},
     {"LANESCOPE_SAMPLING_CALLCHAINS", kInnermostCallColumns, 2},
+    {"LANESCOPE_UNFINISHED", "tableName TEXT NOT NULL, eventId INTEGER NOT NULL, seenUntil INTEGER NOT NULL", 3},
 };
 static_assert(std::size(kTables) == kAllTableCount);
 

@@ -79,6 +79,7 @@ class ChromeAssembly {
     NameId name = 0;
     DetailId detail = 0;
     Nanoseconds time = 0;
+    std::optional<Nanoseconds> seen_until;  // of a range that had not ended, if the file says so
     bool begins = false;
   };
   class OpenRanges;
@@ -159,7 +160,7 @@ class ChromeAssembly {
   void add_edge(const ChromeEvent& event);
   void add_counter(const ChromeEvent& event, const ParsedBatch& batch);
   GroupKey queue_key(TrackKind kind, const ChromeEvent& event);
-  DetailId range_detail(const ChromeEvent& event, std::uint32_t source, std::uint32_t domain);
+  NvtxDetail range_detail(const ChromeEvent& event, std::uint32_t source, std::uint32_t domain);
   void use_category(std::uint32_t source, std::uint32_t domain, std::uint32_t id, std::string_view name);
   // The domain that an event names, as in our exports, if the program marked the range; else `otherwise`.
   std::uint32_t named_domain(const ChromeEvent& event, std::uint32_t otherwise);
@@ -199,6 +200,7 @@ class ChromeAssembly {
   std::map<CounterKey, CounterValues> counters_;
   std::map<std::pair<std::uint32_t, std::string>, std::vector<Nanoseconds>> counter_ends_;  // by source and name: times at which all its series end
   std::vector<Edge> thread_edges_;
+  std::unordered_map<DetailId, NvtxDetail> begun_;  // the details of begins: a range without an end has the same, and that it had not ended
   std::map<std::string, std::vector<Edge>> asynchronous_edges_;
   std::map<std::uint32_t, std::vector<ThreadStateSpan>> states_;  // by thread
   std::unordered_set<std::uint32_t> processors_;                  // that threads ran on

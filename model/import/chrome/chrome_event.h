@@ -52,9 +52,10 @@ struct ChromeArguments {
   std::string_view category;
   std::uint32_t category_id = 0;
   std::uint32_t color = 0;
-  std::string_view payload;       // a number
-  std::string_view payload_text;  // or a structured one
-  std::string_view payload_type;  // of the number: "signed", "real"; empty: unsigned
+  std::string_view payload;               // a number
+  std::string_view payload_text;          // or a structured one
+  std::optional<Nanoseconds> unfinished;  // also for kernels: how long it was seen, if it had not ended with the recording
+  std::string_view payload_type;          // of the number: "signed", "real"; empty: unsigned
 };
 
 struct ChromeEvent {

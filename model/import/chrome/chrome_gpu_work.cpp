@@ -129,6 +129,7 @@ void ChromeAssembly::add_kernel(const ChromeEvent& event) {
   detail.cache_config = given.cache_config;
   detail.graph = given.graph;
   detail.graph_node = given.graph_node;
+  if (given.unfinished) detail.finished = Finished::kNo;
   group(queue_key(TrackKind::kKernels, event)).push_back({event.time, event.duration, names.readable, given.correlation, intern(detail)});
 }
 

@@ -97,6 +97,7 @@ std::optional<SavedPart> read_part(const std::map<std::string, std::string>& mem
 ChromeMembers read_members(const std::map<std::string, std::string>& members, const ImportLimits& limits) {
   ChromeMembers read;
   read.part = read_part(members);
+  read.recording_start = read_time(members, "recordingStart");
   simdjson::dom::parser parser;
   for (const auto& [name, text] : members) {
     simdjson::dom::element value;

@@ -18,14 +18,15 @@ struct ChromeMembers {
   std::int64_t utc_base = 0;             // ns since 1970 at the file's time 0; 0 if unknown
   std::string host_name;
   std::string producer;
-  std::optional<SavedPart> part;      // for a saved part, in ns since the file's time 0
-  ChromeFrames frames;                // by id
-  std::uint64_t frames_left_out = 0;  // because they exceed the limits
+  std::optional<Nanoseconds> recording_start;  // in ns since the file's time 0: what our own recordings count from
+  std::optional<SavedPart> part;               // for a saved part, in ns since the file's time 0
+  ChromeFrames frames;                         // by id
+  std::uint64_t frames_left_out = 0;           // because they exceed the limits
 };
 
 // The members that read_members() reads.
-inline constexpr std::string_view kReadMembers[] = {"deviceProperties", "stackFrames", "baseTimeNanoseconds", "host_name", "producer",
-                                                    "partBegin",        "partEnd",     "partLaunches"};
+inline constexpr std::string_view kReadMembers[] = {"deviceProperties", "stackFrames", "baseTimeNanoseconds", "host_name",     "producer",
+                                                    "partBegin",        "partEnd",     "partLaunches",        "recordingStart"};
 
 // Takes members by name, as JSON text. Members that are not JSON, or not as expected, are ignored.
 [[nodiscard]] ChromeMembers read_members(const std::map<std::string, std::string>& members, const ImportLimits& limits);

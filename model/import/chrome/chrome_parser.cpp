@@ -120,9 +120,10 @@ class EventReader {
 
   static bool is(ondemand::value& value, char first) { return value.raw_json_token().front() == first; }
 
-  // The most frequent categories have no arguments that are stored.
+  // The most frequent categories have no arguments that are stored, but for begins of ranges that had not ended.
   static bool has_arguments_to_read(const ChromeEvent& event) {
-    return event.phase != 's' && event.phase != 'f' && event.category != "cpu_op" && event.category != "python_function" && event.category != "Operator";
+    if (event.phase == 's' || event.phase == 'f') return false;
+    return event.phase == 'B' || (event.category != "cpu_op" && event.category != "python_function" && event.category != "Operator");
   }
 
   // Empty for values that are neither text nor number.
@@ -280,6 +281,9 @@ class EventReader {
             number(arguments.to_device);
           else if (key == "thread")
             arguments.thread = whole<std::uint32_t>(value.raw_json_token());
+          break;
+        case 'u':
+          if (key == "unfinished ns") arguments.unfinished = whole<Nanoseconds>(value.raw_json_token());
           break;
         case 'v':
           if (key == "value") number(arguments.value);

@@ -87,7 +87,7 @@ void read_payload(const ChromeArguments& arguments, NvtxDetail& detail) {
 
 }  // namespace
 
-DetailId ChromeAssembly::range_detail(const ChromeEvent& event, std::uint32_t source, std::uint32_t domain) {
+NvtxDetail ChromeAssembly::range_detail(const ChromeEvent& event, std::uint32_t source, std::uint32_t domain) {
   NvtxDetail detail;
   const ChromeArguments& given = event.arguments;
   if (category_of(event.category) == Category::kGeneric) {
@@ -106,7 +106,7 @@ DetailId ChromeAssembly::range_detail(const ChromeEvent& event, std::uint32_t so
     detail.payload_type = PayloadType::kSigned;
     detail.payload = std::bit_cast<std::uint64_t>(*given.bytes);
   }
-  return intern(detail);
+  return detail;
 }
 
 void ChromeAssembly::add_range(const ChromeEvent& event, TrackKind kind, std::uint32_t domain) {
@@ -119,7 +119,7 @@ void ChromeAssembly::add_range(const ChromeEvent& event, TrackKind kind, std::ui
     from_pytorch_ = true;
     sources_[key.source].has_host_work = true;
   }
-  group(key).push_back({event.time, event.duration, intern(event.name), 0, range_detail(event, key.source, key.domain)});
+  group(key).push_back({event.time, event.duration, intern(event.name), 0, intern(range_detail(event, key.source, key.domain))});
 }
 
 void ChromeAssembly::add_mark(const ChromeEvent& event) {
@@ -130,19 +130,25 @@ void ChromeAssembly::add_mark(const ChromeEvent& event) {
   key.thread = thread(key.source, event.tid);
   key.domain = event.name == "[memory]" ? std::uint32_t{kMemoryDomain} : named_domain(event, kUserDomain);
   if (event.category == kUserCategory) sources_[key.source].has_host_work = true;
-  group(key).push_back({event.time, 0, intern(event.name), 0, range_detail(event, key.source, key.domain)});
+  group(key).push_back({event.time, 0, intern(event.name), 0, intern(range_detail(event, key.source, key.domain))});
 }
 
 void ChromeAssembly::add_edge(const ChromeEvent& event) {
+  constexpr Nanoseconds kLongest = Nanoseconds{1} << 61;  // as for times of events
   see(event.time, event.time);
   Edge edge;
   edge.begins = event.phase == 'B' || event.phase == 'b' || event.phase == 'S';
   edge.thread = thread(source(event.pid), event.tid);
   if (event.category == kUserCategory) sources_[threads_[edge.thread].source].has_host_work = true;
   edge.name = intern(event.name);
-  edge.domain = named_domain(event, kUserDomain);
-  edge.detail = range_detail(event, threads_[edge.thread].source, edge.domain);
+  const Category category = category_of(event.category);
+  edge.domain = named_domain(event, category == Category::kOperator ? kOperatorDomain : category == Category::kPython ? kPythonDomain : kUserDomain);
+  const NvtxDetail detail = range_detail(event, threads_[edge.thread].source, edge.domain);
+  edge.detail = intern(detail);
+  if (edge.begins && begun_.try_emplace(edge.detail, detail).second) kept_ += cost::kEvent + sizeof(NvtxDetail);
   edge.time = event.time;
+  if (edge.begins && event.arguments.unfinished && *event.arguments.unfinished >= 0 && *event.arguments.unfinished < kLongest)
+    see(event.time, *(edge.seen_until = event.time + *event.arguments.unfinished));
   if (event.phase == 'B' || event.phase == 'E') {
     thread_edges_.push_back(edge);
   } else {
@@ -182,9 +188,9 @@ void ChromeAssembly::match(std::vector<Edge>& edges, TrackKind kind) {
       ++ends_alone_;
   }
   for (const std::size_t begin : open.rest()) {
-    NvtxDetail detail;
+    NvtxDetail detail = begun_.at(edges[begin].detail);
     detail.finished = Finished::kNo;
-    place(edges[begin], end_, intern(detail));
+    place(edges[begin], edges[begin].seen_until.value_or(end_), intern(detail));
   }
 }
 

@@ -130,6 +130,7 @@ void ChromeAssembly::add_tracks(const std::map<std::uint32_t, Gpu>& devices) {
 void ChromeAssembly::finish(const ChromeMembers& members) {
   close_edges();
   if (events_ == 0) begin_ = 0;
+  if (members.recording_start) begin_ = *members.recording_start;  // what was exported keeps its times
   place_sources();
   add_tracks(members.devices);
   add_counters();

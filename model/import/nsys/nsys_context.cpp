@@ -45,7 +45,30 @@ Result<void> NsysContext::read_dictionaries() {
   }
   if (!rows.failure().empty()) return unreadable(kTable, rows);
   read_gpus();
-  return {};
+  return read_unfinished();
+}
+
+Result<void> NsysContext::read_unfinished() {
+  constexpr std::string_view kTable = "LANESCOPE_UNFINISHED";
+  constexpr std::string_view kColumns[] = {"tableName", "eventId", "seenUntil"};
+  TableRows rows = database.rows(kTable, kColumns);
+  while (rows.next() && !is_too_much()) {
+    const std::string_view table = rows.text(0);
+    auto found = unfinished_.find(table);
+    if (found == unfinished_.end()) {
+      keep(cost::kName + table.size());
+      found = unfinished_.emplace(table, std::unordered_map<std::int64_t, Nanoseconds>()).first;
+    }
+    if (found->second.emplace(rows.integer(1), rows.integer(2)).second) keep(cost::kEvent);
+  }
+  return rows.failure().empty() ? Result<void>() : unreadable(kTable, rows);
+}
+
+std::optional<Nanoseconds> NsysContext::unfinished(std::string_view table, std::int64_t row) const {
+  const auto of_table = unfinished_.find(table);
+  if (of_table == unfinished_.end()) return std::nullopt;
+  const auto found = of_table->second.find(row);
+  return found == of_table->second.end() ? std::nullopt : std::optional(found->second);
 }
 
 void NsysContext::read_gpus() {

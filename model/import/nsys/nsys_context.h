@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -30,10 +31,12 @@ class NsysContext {
   const Database& database;
   TraceBuilder& builder;
 
-  // Reads the tables of strings and of GPUs. Call it first.
+  // Reads the tables of strings, of GPUs, and of events that had not ended. Call it first.
   Result<void> read_dictionaries();
   [[nodiscard]] std::string_view text(std::int64_t string_id) const;  // empty for an unknown id
   NameId name(std::int64_t string_id);
+  // Until when the event of a row was seen, if our own export says that it had not ended with the recording.
+  [[nodiscard]] std::optional<Nanoseconds> unfinished(std::string_view table, std::int64_t row) const;
 
   // For a globalPid or globalTid. Processes and threads are created when an event names them.
   ProcessId process(std::int64_t global_id);
@@ -67,6 +70,7 @@ class NsysContext {
   bool report();
   void keep_text(std::string_view text) noexcept { keep(cost::kTextCopies * std::min(text.size(), limits::kTextBytes)); }
   void read_gpus();
+  Result<void> read_unfinished();
 
   const LoadProgress& progress_;
   std::vector<std::string> strings_;                           // by id, for ids that are almost consecutive
@@ -74,10 +78,11 @@ class NsysContext {
   std::unordered_map<std::int64_t, NameId> names_;
   std::map<std::int64_t, ProcessId> processes_;
   std::unordered_map<std::int64_t, ThreadId> threads_;
-  std::map<std::int64_t, Gpu> gpus_;                                               // TARGET_INFO_GPU, by id
-  std::unordered_map<std::uint32_t, std::int64_t> gpu_of_ordinal_;                 // the first id
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> gpu_of_device_;  // id, by pid and CUDA ordinal
-  std::set<std::pair<ProcessId, std::uint32_t>> devices_;                          // known to the builder
+  std::map<std::int64_t, Gpu> gpus_;                                                              // TARGET_INFO_GPU, by id
+  std::unordered_map<std::uint32_t, std::int64_t> gpu_of_ordinal_;                                // the first id
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> gpu_of_device_;                 // id, by pid and CUDA ordinal
+  std::set<std::pair<ProcessId, std::uint32_t>> devices_;                                         // known to the builder
+  std::map<std::string, std::unordered_map<std::int64_t, Nanoseconds>, std::less<>> unfinished_;  // by table and row
   std::int64_t last_global_pid_ = 0;
   ProcessId last_process_ = kNone;
   std::int64_t last_global_tid_ = 0;

@@ -145,7 +145,7 @@ Result<void> import_kernels(NsysContext& context) {
     detail.cache_config = number(rows, kCacheConfig);
     detail.graph = number(rows, kGraph);
     detail.graph_node = static_cast<std::uint64_t>(rows.integer(kGraphNode));
-    if (rows.is_null(kEnd)) detail.finished = Finished::kNo;
+    if (rows.is_null(kEnd) || context.unfinished("CUPTI_ACTIVITY_KIND_KERNEL", rows.row_id())) detail.finished = Finished::kNo;
     event.name = context.name(rows.integer(kName));
     event.detail = context.builder.intern(detail);
   });

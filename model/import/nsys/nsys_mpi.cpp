@@ -68,6 +68,7 @@ Result<void> import_mpi(NsysContext& context) {
       const auto category = static_cast<std::uint32_t>(table.kind) + 1;
       NvtxDetail detail;
       detail.category = category;
+      if (rows.is_null(kEnd)) detail.finished = Finished::kNo;
       detail.payload_json = context.builder.intern(mpi_payload(call));
       context.builder.set_domain(key.process, kDomain, std::string(kMpiDomain));
       context.builder.set_category(key.process, kDomain, category, std::string(kMpiCategories[static_cast<std::size_t>(table.kind)]));

@@ -91,7 +91,7 @@ class NvtxTable {
       if (!context_.count_row()) break;
     }
     if (!rows.failure().empty()) return unreadable("NVTX_EVENTS", rows);
-    // Ranges without an end extend to the last NVTX event.
+    // Ranges without an end extend to the last NVTX event, if the file does not say until when they were seen.
     for (OpenRange& range : open_) {
       range.event.duration = difference(std::max(last_time_, range.event.start), range.event.start);
       groups_.add(range.key, range.event);
@@ -122,8 +122,10 @@ class NvtxTable {
     event.name = rows.is_null(kText) ? (rows.is_null(kTextId) ? NameId{0} : context_.name(rows.integer(kTextId))) : context_.builder.intern(rows.text(kText));
     event.correlation = static_cast<std::uint32_t>(rows.row_id());
     event.detail = context_.builder.intern(detail);
+    const std::optional<Nanoseconds> seen_until = open ? context_.unfinished("NVTX_EVENTS", rows.row_id()) : std::nullopt;
+    if (seen_until) event.duration = difference(*seen_until, event.start);
     if (is_near(event.start) && is_near(event.duration)) last_time_ = std::max({last_time_, event.start, event.end()});
-    if (open)
+    if (open && !seen_until)
       open_.push_back({key, event});
     else
       groups_.add(key, event);

@@ -10,11 +10,13 @@
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/text_export.h"
 #include "model/export/trace_file_export.h"
+#include "model/import/chrome_json.h"
 #include "model/import/open_trace.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
 #include "model/trace/load.h"
 #include "model/trace/measured_calls.h"
+#include "model/trace/trace_builder.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -172,6 +174,59 @@ TEST_CASE("every recording comes back from Chrome JSON with its reports, samples
       if (found[i].first != values[i].first || std::abs(found[i].second - values[i].second) > 1e-6)
         FAIL("value " << i << ": " << values[i].second << " at " << values[i].first << " came back as " << found[i].second << " at " << found[i].first);
   }
+}
+
+TEST_CASE("what had not ended with the recording comes back from SQLite and Chrome JSON as such, with the time that was seen of it") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 100;
+  const ThreadId thread = builder.thread(process, 7);
+  builder.set_domain(process, 3, "own");
+  builder.set_domain(process, 4, std::string(kOperatorDomainName));
+  const auto range = [&](TrackKind kind, std::uint32_t domain, const char* name, TimeRange time, NvtxDetail detail) {
+    builder.add({.kind = kind, .process = process, .thread = thread, .domain = domain},
+                {{time.begin, time.length(), builder.intern(name), 0, builder.intern(detail)}});
+  };
+  const NvtxDetail open{.color = 0xff102030, .payload = 12, .payload_type = PayloadType::kUnsigned, .finished = Finished::kNo};
+  range(TrackKind::kNvtxRanges, 3, "closed", {0, 1'000}, {});
+  range(TrackKind::kNvtxRanges, 3, "open", {2'000, 5'000}, open);
+  range(TrackKind::kNvtxRanges, 4, "aten::mm", {2'100, 4'900}, {.finished = Finished::kNo});
+  range(TrackKind::kNvtxProcessRanges, 0, "of the process", {2'200, 4'800}, open);
+  KernelDetail kernel;
+  kernel.short_name = builder.intern("endless");
+  for (int axis = 0; axis < 3; ++axis) kernel.grid[axis] = kernel.block[axis] = 1;
+  const TrackKey stream{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7};
+  const DetailId ended = builder.intern(kernel);
+  kernel.finished = Finished::kNo;
+  builder.add(stream, {{2'400, 100, builder.intern("endless()"), 3, ended}, {2'600, 2'000, builder.intern("endless()"), 4, builder.intern(kernel)}});
+  // Something happened after all of these, when nothing was seen of them any more.
+  builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = thread}, {{9'000, 500, builder.intern("cudaFree"), 5, builder.intern(ApiDetail{})}});
+  builder.provenance().finished = true;
+  const auto trace = builder.snapshot();
+  const auto lines = [](const Trace& of) {
+    std::vector<std::string> all;
+    for (const Track& track : of.tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; i < of.lane(lane).size(); ++i) {
+          const Event event = of.lane(lane).event(i);
+          const bool is_kernel = track.key.kind == TrackKind::kKernels, is_call = track.key.kind == TrackKind::kCudaApi;
+          const NvtxDetail detail = is_kernel || is_call ? NvtxDetail{} : of.nvtx_detail(event.detail);
+          const Finished finished = is_kernel ? of.kernel_detail(event.detail).finished : detail.finished;
+          all.push_back(std::string(of.name(event.name)) + ' ' + std::to_string(event.start) + ' ' + std::to_string(event.duration) +
+                        (finished == Finished::kNo ? " open " : " ") + std::to_string(detail.color) + ' ' + std::to_string(detail.payload) + ' ' +
+                        std::string(is_kernel || is_call ? "" : of.domain_name(track.key.process, track.key.domain)));
+        }
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const TemporaryFolder folder;
+  REQUIRE(export_nsys_sqlite(*trace, folder.path() / "again.sqlite", Overwrite::kRefuse));
+  CHECK(lines(*opened(folder.path() / "again.sqlite")) == lines(*trace));
+  {
+    std::ofstream out(folder.path() / "again.json", std::ios::binary);
+    REQUIRE(export_chrome_json(*trace, [&](std::string_view piece) { return static_cast<bool>(out << piece); }, {}));
+  }
+  CHECK(lines(*opened(folder.path() / "again.json")) == lines(*trace));
 }
 
 TEST_CASE("an export says how far it is, up to the end, in every format") {

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "model/export/nsys_sqlite_export.h"
+#include "model/export/text_export.h"
 #include "model/export/trace_file_export.h"
 #include "model/import/open_trace.h"
 #include "model/trace/compact/compaction.h"
@@ -52,6 +53,33 @@ TEST_CASE("what each of several recordings lacks is told with its name, and kept
   REQUIRE(saved);
   CHECK(contains((*saved)->provenance().condition, "r1.trace: The recording was cut off"));
   CHECK_FALSE((*saved)->provenance().finished);
+}
+
+TEST_CASE("a recording and the Chrome JSON that was made of it count once, and the latter has the times of the recording") {
+  const test::TemporaryFolder folder;
+  // The second has whole CUDA graphs, which Chrome JSON has as kernels.
+  const fs::path recording = test::data_file(GENERATE(as<std::string>(), "cuda_streams.trace", "torch_graph.trace", "kernel_counters.trace")),
+                 exported = folder.path() / "x.json";
+  const auto alone = open_trace(recording);
+  REQUIRE(alone);
+  {
+    std::ofstream out(exported, std::ios::binary);
+    REQUIRE(export_chrome_json(**alone, [&](std::string_view piece) { return static_cast<bool>(out << piece); }, {}));
+  }
+  const auto imported = open_trace(exported);
+  REQUIRE(imported);
+  CHECK((*imported)->provenance().utc_epoch == (*alone)->provenance().utc_epoch);
+  for (const std::array<fs::path, 2>& both : {std::array{recording, exported}, std::array{exported, recording}}) {
+    const auto trace = open_traces(both);
+    REQUIRE(trace);
+    CHECK((*trace)->event_count() == (*alone)->event_count());
+    CHECK((*trace)->provenance().format == "Lanescope");
+    CHECK(count_left_out_as_same(**trace) == 1);
+  }
+  // Beside another recording it counts.
+  const auto two = open_traces(std::array{fs::path(test::data_file("unified_memory.trace")), exported});
+  REQUIRE(two);
+  CHECK((*two)->parts().size() == 2);
 }
 
 TEST_CASE("a recording and what was exported of it as SQLite count once, in whatever order they are named") {

@@ -1,7 +1,8 @@
 // Reads Chrome's trace event format: what PyTorch's profiler (Kineto), HolisticTraceAnalysis, Perfetto's exporters and many others write.
 //
 // The input is an object with `traceEvents` or a bare array, plain or gzip, of any order and size. The text is read in pieces, so memory is that of the
-// resulting trace and a few MiB. Times are parsed as decimal text, so that whole and fractional µs become ns exactly. Time 0 is the earliest event.
+// resulting trace and a few MiB. Times are parsed as decimal text, so that whole and fractional µs become ns exactly. Time 0 is the earliest event; in our own
+// exports of recordings, it is that of the recording.
 //
 // How an event is read, by its category:
 //   kernel, gpu_memcpy, gpu_memset (and their names before 2022)   work of a GPU, in the process that launched it
