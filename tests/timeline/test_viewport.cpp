@@ -92,6 +92,35 @@ TEST_CASE("ticks count on from each round time that is in sight") {
   REQUIRE(labels({2'000'000'000, 2'400'000'000}).starts_with("2 s|+50 ms|"));
 }
 
+TEST_CASE("ticks of long recordings are minutes, hours and days") {
+  constexpr Nanoseconds kSecond = 1'000'000'000, kHour = 3'600 * kSecond;
+  const auto labels = [](TimeRange range) {
+    std::string all;
+    for (const Tick& tick : make_ruler({range, 1000}, 100).ticks) all += tick.label + "|";
+    return all;
+  };
+  REQUIRE(labels({0, 200 * kSecond}) == "0 s|20 s|40 s|60 s|80 s|100 s|120 s|140 s|160 s|180 s|200 s|");
+  REQUIRE(labels({0, 240 * kSecond}) == "0 min|30 s|1 min|1 min 30 s|2 min|2 min 30 s|3 min|3 min 30 s|4 min|");
+  REQUIRE(labels({0, 5 * kHour}) == "0 min|30 min|1 h|1 h 30 min|2 h|2 h 30 min|3 h|3 h 30 min|4 h|4 h 30 min|5 h|");
+  REQUIRE(labels({0, 72 * kHour}) == "0 min|12 h|1 d|1 d 12 h|2 d|2 d 12 h|3 d|");
+  REQUIRE(labels({0, 24 * 15 * kHour}) == "0 min|2 d|4 d|6 d|8 d|10 d|12 d|14 d|");
+  // Labels of three parts would be too long: they count from the day.
+  REQUIRE(make_ruler({{46 * kHour, 50 * kHour}, 1000}, 100).base == "1 d");
+  REQUIRE(labels({46 * kHour, 50 * kHour}) == "+22 h|+22 h 30 min|+23 h|+23 h 30 min|2 d|+30 min|+1 h|+1 h 30 min|+2 h|");
+}
+
+TEST_CASE("small ticks divide what lies between labelled ones") {
+  constexpr Nanoseconds kSecond = 1'000'000'000;
+  for (Nanoseconds length = 1'000; length < 100'000'000 * kSecond; length += length / 3) {
+    const Ruler ruler = make_ruler({{0, length}, 1000}, 100);
+    CAPTURE(length, ruler.step, ruler.minor_step);
+    REQUIRE(static_cast<double>(ruler.step) * 10 >= static_cast<double>(length));
+    REQUIRE(ruler.step % ruler.minor_step == 0);
+    REQUIRE(ruler.step / ruler.minor_step <= 6);
+    REQUIRE(ruler.ticks.size() >= 3);
+  }
+}
+
 TEST_CASE("the view history walks back and forward, and forgets what lay ahead") {
   using std::chrono::milliseconds;
   const ViewHistory::Clock::time_point start{};

@@ -14,6 +14,27 @@ struct Unit {
 };
 constexpr std::array<Unit, 4> kUnits{{{1, "ns"}, {1'000, "µs"}, {1'000'000, "ms"}, {1'000'000'000, "s"}}};
 
+constexpr Nanoseconds kSecond = 1'000'000'000, kMinute = 60 * kSecond, kHour = 60 * kMinute, kDay = 24 * kHour;
+
+// Steps from half a minute on, which divide minutes, hours and days; longer ones are days.
+struct LongStep {
+  Nanoseconds step;
+  Nanoseconds minor;
+};
+constexpr std::array<LongStep, 13> kLongSteps{{{30 * kSecond, 10 * kSecond},
+                                               {kMinute, 15 * kSecond},
+                                               {2 * kMinute, 30 * kSecond},
+                                               {5 * kMinute, kMinute},
+                                               {10 * kMinute, 2 * kMinute},
+                                               {15 * kMinute, 5 * kMinute},
+                                               {30 * kMinute, 10 * kMinute},
+                                               {kHour, 15 * kMinute},
+                                               {2 * kHour, 30 * kMinute},
+                                               {3 * kHour, kHour},
+                                               {6 * kHour, kHour},
+                                               {12 * kHour, 3 * kHour},
+                                               {kDay, 6 * kHour}}};
+
 Nanoseconds floor_to(Nanoseconds value, Nanoseconds step) {
   const Nanoseconds rest = value % step;
   return value - (rest < 0 ? rest + step : rest);
@@ -24,6 +45,42 @@ Nanoseconds round_step(double wanted) {
   for (Nanoseconds power = 1;; power *= 10)
     for (const Nanoseconds digit : {1, 2, 5})
       if (static_cast<double>(digit * power) >= wanted) return digit * power;
+}
+
+LongStep long_step(double wanted) {
+  for (const LongStep& each : kLongSteps)
+    if (static_cast<double>(each.step) >= wanted) return each;
+  const Nanoseconds days = round_step(wanted / static_cast<double>(kDay));
+  return {days * kDay, days == 2 ? 12 * kHour : days * kDay / 5};
+}
+
+// "2 d 6 h", "1 h 30 min"; "0 min" for nothing.
+std::string long_time(Nanoseconds time) {
+  struct Part {
+    Nanoseconds size;
+    std::string_view name;
+  };
+  constexpr std::array<Part, 4> kParts{{{kDay, "d"}, {kHour, "h"}, {kMinute, "min"}, {kSecond, "s"}}};
+  std::string text;
+  for (const Part& part : kParts) {
+    const Nanoseconds count = time / part.size;
+    time -= count * part.size;
+    if (count > 0) text.append(text.empty() ? "" : " ").append(std::to_string(count)).append(" ").append(part.name);
+  }
+  return text.empty() ? "0 min" : text;
+}
+
+// Labels in minutes, hours and days. Those that would be long are relative to the preceding hour or day.
+void add_long_ticks(TimeRange range, Ruler& ruler) {
+  const Nanoseconds larger = ruler.step < kMinute ? kHour : ruler.step < kHour ? kDay : 0;
+  const bool counts_on = larger > 0 && range.begin >= larger;
+  if (counts_on) ruler.base = long_time(floor_to(range.begin, larger));
+  for (Nanoseconds time = floor_to(range.begin + ruler.step - 1, ruler.step); time <= range.end; time += ruler.step) {
+    const Nanoseconds size = time < 0 ? -time : time;
+    const bool is_relative = counts_on && time % larger != 0;
+    const std::string label = long_time(is_relative ? size % larger : size);
+    ruler.ticks.push_back({time, is_relative ? '+' + label : time < 0 ? '-' + label : label});
+  }
 }
 
 int decimals(Nanoseconds step, Nanoseconds unit) {
@@ -43,6 +100,13 @@ std::string number(Nanoseconds value, const Unit& unit, int digits) {
 Ruler make_ruler(const Viewport& viewport, double spacing) {
   Ruler ruler;
   ruler.step = round_step(viewport.step() * spacing);
+  if (ruler.step > 20 * kSecond) {
+    const LongStep step = long_step(viewport.step() * spacing);
+    ruler.step = step.step;
+    ruler.minor_step = step.minor;
+    add_long_ticks(viewport.range, ruler);
+    return ruler;
+  }
   Nanoseconds digit = ruler.step;
   while (digit % 10 == 0) digit /= 10;
   ruler.minor_step = ruler.step < 10 ? 1 : ruler.step / (digit == 2 ? 4 : 5);

@@ -1,4 +1,4 @@
-// Ticks of the time axis: steps of 1, 2 or 5 times a power of ten, in the most readable unit.
+// Ticks of the time axis: steps of 1, 2 or 5 times a power of ten, in the most readable unit; from half a minute on, steps that divide minutes, hours and days.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace lanescope::timeline {
 
 struct Tick {
   Nanoseconds time = 0;
-  std::string label;  // "12.5 ms"; if the ruler has a base, "+340 ns" relative to it, then "1.235 s" and "+340 ns" relative to that
+  std::string label;  // "12.5 ms"; if the ruler has a base, "+340 ns" relative to it, then "1.235 s" and "+340 ns" relative to that; "2 h 30 min"
 };
 
 struct Ruler {
