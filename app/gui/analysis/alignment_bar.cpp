@@ -64,8 +64,9 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   names_->setObjectName(QStringLiteral("names_of_traces"));
   names_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   names_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  for (const auto& [text, alignment] : {std::pair(tr("by start"), Alignment::kStart), std::pair(tr("by UTC"), Alignment::kUtc),
-                                        std::pair(tr("at an event"), Alignment::kPlace), std::pair(tr("by hand"), Alignment::kHand)})
+  for (const auto& [text, alignment] :
+       {std::pair(tr("by loop"), Alignment::kLoop), std::pair(tr("by start"), Alignment::kStart), std::pair(tr("by UTC"), Alignment::kUtc),
+        std::pair(tr("at an event"), Alignment::kPlace), std::pair(tr("by hand"), Alignment::kHand)})
     alignment_->addItem(text, static_cast<int>(alignment));
   alignment_->setAccessibleName(tr("How B is aligned with A"));
   shift_->setAccessibleName(tr("Shift of B"));
@@ -91,6 +92,7 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   connect(&pair, &TracePair::sidesChanged, this, &AlignmentBar::showSides);
   connect(&pair, &TracePair::sidesChanged, &job_, &LatestJob::cancel);
   connect(&pair, &TracePair::alignmentChanged, this, &AlignmentBar::showAlignment);
+  connect(&pair, &TracePair::lacksLoop, this, [this] { emit refused(tr("No loop of A is in B: no NVTX range and no work of a GPU repeats in both.")); });
   connect(&state, &SelectionState::selectedEventChanged, this, [this](EventRef event) { at_selection_->setEnabled(event.valid()); });
   at_selection_->setEnabled(false);
   hide();
@@ -135,6 +137,8 @@ void AlignmentBar::showAlignment() {
 
 void AlignmentBar::chooseAlignment() {
   switch (static_cast<Alignment>(alignment_->currentData().toInt())) {
+    case Alignment::kLoop:
+      return pair_.alignByLoop();
     case Alignment::kStart:
       return pair_.alignByStart();
     case Alignment::kUtc:

@@ -5,8 +5,10 @@
 
 #include <QFileInfo>
 
+#include "model/analysis/loop/loop_shift.h"
 #include "model/trace/combining/clock_alignment.h"
 #include "model/trace/combining/combine.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::ui {
 
@@ -52,12 +54,31 @@ void TracePair::swap() {
 void TracePair::alignInitially() {
   alignment_ = Alignment::kStart;
   shift_ = shift_by_start(*first_.trace, *second_.trace);
+  const bool have_memory = has_memory_for_events(*first_.trace) && has_memory_for_events(*second_.trace);
+  loop_search_ = have_memory ? LoopSearch::kIfAny : LoopSearch::kNone;
   const std::optional<Nanoseconds> utc = shift_by_utc(*first_.trace, *second_.trace);
   if (!utc) return;
   const TimeRange extent = second_.trace->scope();
   if (first_.trace->scope().intersected({extent.begin + *utc, extent.end + *utc}).empty()) return;
+  loop_search_ = LoopSearch::kNone;
   alignment_ = Alignment::kUtc;
   shift_ = *utc;
+}
+
+void TracePair::alignByLoop() {
+  loop_search_ = LoopSearch::kWished;
+  combine();
+}
+
+void TracePair::alignByLoopFound(std::optional<Nanoseconds> shift) {
+  const LoopSearch search = std::exchange(loop_search_, LoopSearch::kNone);
+  if (search == LoopSearch::kNone) return;
+  if (shift) {
+    alignment_ = Alignment::kLoop;
+    shift_ = *shift;
+  }
+  emit alignmentChanged();
+  if (!shift && search == LoopSearch::kWished) emit lacksLoop();
 }
 
 void TracePair::alignByStart() { align(Alignment::kStart, shift_by_start(*first_.trace, *second_.trace)); }
@@ -71,10 +92,12 @@ void TracePair::alignPlaces(const Place& place) {
 
 void TracePair::reset() {
   alignInitially();
-  align(alignment_, shift_);
+  emit alignmentChanged();
+  combine();
 }
 
 void TracePair::align(Alignment alignment, Nanoseconds shift) {
+  loop_search_ = LoopSearch::kNone;
   alignment_ = alignment;
   shift_ = shift;
   emit alignmentChanged();
@@ -88,11 +111,16 @@ void TracePair::combine() {
     one.run = std::move(run);
     return one;
   };
-  const std::array sources = {source(first_, "A", 0), source(second_, "B", shift_)};
-  job_.start([this, sources, change](const LatestJob::Context& job) {
+  const std::array wished = {source(first_, "A", 0), source(second_, "B", shift_)};
+  job_.start([this, wished, change, search = loop_search_](const LatestJob::Context& job) {
+    std::array<TraceSource, 2> sources = wished;
+    std::optional<Nanoseconds> by_loop;
+    if (search != LoopSearch::kNone) by_loop = analysis::shift_by_loop(*sources[0].trace, *sources[1].trace);
+    if (by_loop) sources[1].clock = *by_loop;
     std::shared_ptr<const Trace> trace = combine_traces(sources, job.stop());
     if (!trace) return;
-    job.deliver([this, trace = std::move(trace), change] {
+    job.deliver([this, trace = std::move(trace), change, by_loop] {
+      alignByLoopFound(by_loop);
       is_swapped_ = false;
       emit combined(trace, change);
       if (!place_) return;

@@ -21,6 +21,7 @@ class TracePair : public QObject {
  public:
   // What coincides in both traces.
   enum class Alignment {
+    kLoop,   // the first iteration of their loops (model/analysis/loop/loop_shift.h)
     kStart,  // their first events
     kUtc,    // the time of day
     kPlace,  // an event of each
@@ -45,7 +46,8 @@ class TracePair : public QObject {
 
   explicit TracePair(QObject* parent = nullptr);
 
-  // Aligns the traces by the time of day if they overlap then, else by their starts. Ends with combined().
+  // Aligns the traces by the time of day if they overlap then, else by their loops, else by their starts. Loops of traces whose events are not in memory are
+  // not looked for. Ends with combined().
   void open(Side first, Side second);
   void close();  // to show first() alone, the caller must show it
   void swap();
@@ -59,7 +61,9 @@ class TracePair : public QObject {
   // Maps an event of B to the combined trace. Requires: isOpen().
   [[nodiscard]] EventRef ofSecond(EventRef event) const { return first_.behind(event); }
   [[nodiscard]] bool knowsUtc() const;
-  // Each ends with combined(). Requires: isOpen(); for alignByUtc(), knowsUtc().
+  // Each ends with combined(). Requires: isOpen(); for alignByUtc(), knowsUtc(). Without a loop in both, alignByLoop() emits
+  // lacksLoop(), and the traces stay as they are.
+  void alignByLoop();
   void alignByStart();
   void alignByUtc();
   void setShift(Nanoseconds shift);
@@ -69,20 +73,29 @@ class TracePair : public QObject {
  signals:
   void sidesChanged();  // opened, closed or swapped
   void alignmentChanged();
+  void lacksLoop();  // was to be aligned by it
   void combined(std::shared_ptr<const lanescope::Trace> trace, lanescope::ui::TraceChange change);
   // The range of the axis that holds both places; event and gap as in Place.
   void placed(lanescope::TimeRange range, lanescope::EventRef event, lanescope::TimeRange gap);
 
  private:
+  enum class LoopSearch {
+    kNone,
+    kIfAny,   // else the traces stay as they are
+    kWished,  // else the user is told
+  };
+
   void alignInitially();
+  void alignByLoopFound(std::optional<Nanoseconds> shift);
   void align(Alignment alignment, Nanoseconds shift);
   void combine();
 
   Side first_, second_;
   Alignment alignment_ = Alignment::kStart;
   Nanoseconds shift_ = 0;
-  std::optional<Place> place_;  // to be shown when the traces are combined
-  bool is_swapped_ = false;     // since the combined trace that is shown
+  std::optional<Place> place_;                  // to be shown when the traces are combined
+  LoopSearch loop_search_ = LoopSearch::kNone;  // what the running job looks for
+  bool is_swapped_ = false;                     // since the combined trace that is shown
   LatestJob job_;
 };
 

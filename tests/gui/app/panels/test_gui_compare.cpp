@@ -1,6 +1,7 @@
 // Two traces in one window: aligned, compared, interleaved, pinned.
 #include <set>
 
+#include <QComboBox>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -253,6 +254,48 @@ class CompareTest : public TwoRunsTest {
     QCOMPARE(pair.shift(), initial);
     QCOMPARE(startOf("gemm", 1), kFirstKernel + initial);
     QVERIFY2(window_->messages().messages().empty(), qPrintable(window_->messages().text()));  // the message about the invalid time was removed
+  }
+
+  // Two trainings that were started one after the other: what comes before the steps takes 0.7 s longer in one of them, and its steps are shorter.
+  void runsAreAlignedByTheLoopThatBothHave() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    window.openFile(recorded("torch_training_workers0.trace"));
+    QVERIFY(open_beside_and_settle(window, recorded("torch_training_workers4.trace")));
+    ui::TracePair& pair = window.pair();
+    const auto starts_of = [&](const char* name) {
+      const Trace& trace = *window.state().trace();
+      std::vector<Nanoseconds> starts;
+      for (const Track& track : trace.tracks())
+        for (const LaneId lane : track.key.kind == TrackKind::kNvtxRanges ? std::span(track.lanes) : std::span<const LaneId>())
+          for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+            if (trace.name(trace.lane(lane).name(i)) == name) starts.push_back(trace.lane(lane).start(i));
+      return starts;
+    };
+    QCOMPARE(pair.alignment(), ui::TracePair::Alignment::kLoop);
+    std::vector<Nanoseconds> steps = starts_of("step 1");  // step 0 warms up in both
+    QCOMPARE(steps.size(), std::size_t{2});
+    QCOMPARE(steps[0], steps[1]);
+    const Nanoseconds by_loop = pair.shift();
+
+    auto* choice = window.alignment().findChild<QComboBox*>();
+    const auto choose = [&](const char* text) {
+      choice->setCurrentIndex(choice->findText(text));
+      emit choice->activated(choice->currentIndex());
+      return settle(window);
+    };
+    QVERIFY(choose("by start"));
+    QVERIFY(pair.shift() != by_loop);
+    QVERIFY(choose("by loop"));
+    QCOMPARE(pair.shift(), by_loop);
+    window.alignment().findChild<QPushButton*>("reset_alignment")->click();
+    QVERIFY(settle(window));
+    QCOMPARE(pair.alignment(), ui::TracePair::Alignment::kLoop);
+    QCOMPARE(pair.shift(), by_loop);
+    pair.swap();
+    QVERIFY(settle(window));
+    steps = starts_of("step 1");
+    QCOMPARE(steps[0], steps[1]);
   }
 
   // Three steps of 10, 20 and 90 us; the mean is 40.
