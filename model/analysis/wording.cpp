@@ -43,6 +43,8 @@ Message cost_text(const Finding& finding) {
   if (finding.hidden > 0)
     return Message("up to {time}; {all} where the CPU keeps up",
                    {{"time", duration_text(finding.cost - finding.hidden)}, {"all", duration_text(finding.cost)}});
+  if (finding.cost_iterations > 0)
+    return Message("up to {time} in all {iterations}", {{"time", duration_text(finding.cost)}, {"iterations", counted(finding.cost_iterations, "iteration")}});
   return Message(finding.recurrence == Recurrence::kOnce ? "up to {time}, once" : "up to {time}", {{"time", duration_text(finding.cost)}});
 }
 

@@ -346,8 +346,35 @@ Message waits_text(const Trace& trace, const IdleGroups& collected, const IdleSu
                  {{"time", duration_text(sum.behind_waits)}, {"call", call_text(trace, collected.waiting_call)}});
 }
 
+// Iterations behind those that warm up; idle time is known of those alone in which no counters were read.
+struct CountedIterations {
+  std::size_t all = 0;
+  std::size_t counting = 0;
+  [[nodiscard]] bool are_all() const noexcept { return counting == all; }
+};
+
+CountedIterations counted_iterations(const Trace& trace, const LoopWork& work) {
+  std::size_t all = 0;
+  for (const IterationSeries& series : work.iterations()) {
+    if (work.disturbed(series.process).empty()) return {};  // another program's idle time counts whole
+    const std::size_t iterations = iteration_times(trace, series).size();
+    all += iterations - std::min(iterations, warm_up_iterations(trace, series));
+  }
+  const std::size_t disturbed = work.disturbed_iterations();
+  return all <= disturbed ? CountedIterations{} : CountedIterations{all, all - disturbed};
+}
+
+// "the loop "step *"", or the part of it of which idle time is known.
+Message counting_loop_text(const Families& families, const Loop& loop, const CountedIterations& iterations) {
+  const Message whole = loop_time_text(families, loop);
+  if (iterations.are_all()) return whole;
+  return Message("{loop} in the {counting} of its {all} iterations that count",
+                 {{"loop", whole}, {"counting", std::to_string(iterations.counting)}, {"all", std::to_string(iterations.all)}});
+}
+
 // The finding about the cause whose largest group is given.
-Finding describe_cause(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
+Finding describe_cause(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group,
+                       const CountedIterations& iterations) {
   const CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(group.cause)];
   Finding finding;
   finding.rule = "gpu_bubbles";
@@ -368,7 +395,7 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
                           {{"who", subject.text},
                            {"time", duration_text(own.total)},
                            {"share", percent_text(own.total, subject.span)},
-                           {"loop", loop_time_text(families, loop)},
+                           {"loop", counting_loop_text(families, loop, iterations)},
                            {"why", why_text(trace, collected, sum)},
                            {"where", where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call)},
                            {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
@@ -428,7 +455,8 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
 }
 
 // A finding for each cause that takes `least` percent of the loop, and one for everything outside of the loop, if that takes as much of all.
-std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, double least) {
+std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, double least,
+                                     const CountedIterations& iterations) {
   Nanoseconds whole = 0;
   for (const GpuIdle& gpu : collected.gpus) whole += gpu.extent.length();
   std::vector<Finding> findings;
@@ -442,29 +470,23 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
     }
     const auto cause = static_cast<std::size_t>(group.cause);
     if (std::exchange(done[cause], true) || percent_of(collected.recurring[cause].all.total, collected.span) < least) continue;
-    findings.push_back(describe_cause(trace, families, loop, collected, group));
+    findings.push_back(describe_cause(trace, families, loop, collected, group, iterations));
   }
   rank(findings);
   return findings;
 }
 
 // Costs of kernels are those of all iterations. Idle time is known of those alone in which no counters were read: its costs would be ranked too low among them.
-void cost_in_all_iterations(const Trace& trace, const LoopWork& work, std::vector<Finding>& findings) {
-  std::size_t all = 0;
-  for (const IterationSeries& series : work.iterations()) {
-    if (work.disturbed(series.process).empty()) return;  // another program's idle time counts whole
-    const std::size_t iterations = iteration_times(trace, series).size();
-    all += iterations - std::min(iterations, warm_up_iterations(trace, series));
-  }
-  const std::size_t disturbed = work.disturbed_iterations();
-  if (all <= disturbed) return;
-  const std::size_t counting = all - disturbed;
+void cost_in_all_iterations(const CountedIterations& iterations, std::vector<Finding>& findings) {
+  if (iterations.are_all()) return;
   for (Finding& finding : findings) {
     if (finding.recurrence == Recurrence::kOnce) continue;
-    finding.cost = static_cast<Nanoseconds>(static_cast<double>(finding.cost) * static_cast<double>(all) / static_cast<double>(counting));
-    finding.seen = followed_by(
-        finding.seen, Message("In all {iterations}, of which {counting} count here, that is about {time}.",
-                              {{"iterations", counted(all, "iteration")}, {"counting", std::to_string(counting)}, {"time", duration_text(finding.cost)}}));
+    finding.cost = static_cast<Nanoseconds>(static_cast<double>(finding.cost) * static_cast<double>(iterations.all) / static_cast<double>(iterations.counting));
+    finding.cost_iterations = iterations.all;
+    finding.seen = followed_by(finding.seen, Message("In all {iterations}, of which {counting} count here, that is about {time}.",
+                                                     {{"iterations", counted(iterations.all, "iteration")},
+                                                      {"counting", std::to_string(iterations.counting)},
+                                                      {"time", duration_text(finding.cost)}}));
   }
   rank(findings);
 }
@@ -533,8 +555,9 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
     answer.summary = followed_by(answer.summary, Message(loop.left_out() == 1 ? "{iterations} that the recording does not have whole is left out."
                                                                               : "{iterations} that the recording does not have whole are left out.",
                                                          {{"iterations", counted(loop.left_out(), "iteration")}}));
-  answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"));
-  if (work.disturbed_iterations() > 0) cost_in_all_iterations(trace, work, answer.findings);
+  const CountedIterations iterations = work.disturbed_iterations() > 0 ? counted_iterations(trace, work) : CountedIterations{};
+  answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"), iterations);
+  cost_in_all_iterations(iterations, answer.findings);
   answer.tables.push_back({"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});
   answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, loop, collected)});
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});

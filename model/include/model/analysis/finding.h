@@ -1,6 +1,7 @@
 // A finding: one answer of a rule, in words, with the place to look at and its cost.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,14 +33,15 @@ struct Finding {
   Message title;          // one sentence: the answer
   Message seen;           // what was observed, with numbers
   Place place;
-  Nanoseconds cost = 0;    // time that could be saved at most; 0 if unknown
-  Nanoseconds hidden = 0;  // of the cost: GPU time that the program does not wait for, as long as the CPU enqueues work too slowly
+  Nanoseconds cost = 0;             // time that could be saved at most; 0 if unknown
+  std::size_t cost_iterations = 0;  // how many iterations the cost is of, if the times in the sentences are of fewer; else 0
+  Nanoseconds hidden = 0;           // of the cost: GPU time that the program does not wait for, as long as the CPU enqueues work too slowly
   Recurrence recurrence = Recurrence::kRecurring;
   Message advice;  // what to do
 };
 
 // The cost, as precise as the title states it: "up to 289 ms", "up to 4.16 s, once", "not known"; if it is partly hidden, "up to 1.10 ms; 12.2 ms where
-// the CPU keeps up".
+// the CPU keeps up"; if the sentences are about fewer iterations, "up to 7.53 ms in all 11 iterations".
 [[nodiscard]] Message cost_text(const Finding& finding);
 
 // Orders findings by the cost for which the program waits, the highest first; findings that are paid once come last.

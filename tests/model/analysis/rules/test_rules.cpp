@@ -322,6 +322,10 @@ TEST_CASE("iterations in which counters were read say nothing of the program's o
   CHECK(cpu_code(*some).cost > 17 * kMillisecond);
   CHECK(cpu_code(*some).cost < 19 * kMillisecond);
   CHECK_THAT(cpu_code(*some).seen.english(), contains_text("In all 10 iterations, of which 5 count here, that is about 18.0 ms."));
+  // Both numbers say what they are of.
+  CHECK_THAT(cpu_code(*some).title.english(), contains_text("in the 5 of its 10 iterations that count"));
+  CHECK(cost_text(cpu_code(*some)).english() == "up to 18.0 ms in all 10 iterations");
+  CHECK(cost_text(cpu_code(*undisturbed)).english() == "up to 19.0 ms");
   CHECK(answer(*some, "tail").findings.empty());
   for (const std::string_view range : {"", ":range=batch_1"}) CHECK(answer(*some, "tail:slower=10:share=0" + std::string(range)).tables.empty());
   CHECK(cpu_code(*most).cost > 30 * kMillisecond);  // two undisturbed iterations do not tell which one is usual
