@@ -78,9 +78,32 @@ ThreadId busiest_thread(const Trace& trace, TimeRange time, ProcessId process) {
   return found;
 }
 
+}  // namespace
+
+// What the paths of a trace share.
+struct CriticalPaths::State {
+  explicit State(const Trace& of) : trace(of), waits(of), tracks(of), names(of) {}
+
+  // Where nothing was recorded that shows waits, what is between calls is not known to be code that ran.
+  [[nodiscard]] bool are_waits_shown(ProcessId process) {
+    const auto [known, is_new] = shows_waits_of.try_emplace(process, true);
+    if (is_new) known->second = shows_waits(trace, process);
+    return known->second;
+  }
+
+  const Trace& trace;
+  WaitFinder waits;
+  ThreadTracks tracks;
+  NameClasses names;
+  std::map<ProcessId, bool> shows_waits_of;
+  std::size_t looked_at = 0;  // lanes, for what operations waited for
+};
+
+namespace {
+
 class Walk {
  public:
-  Walk(const Trace& trace, TimeRange step, const std::stop_token& stop) : trace_(trace), step_(step), stop_(stop), waits_(trace) {}
+  Walk(CriticalPaths::State& state, TimeRange step, const std::stop_token& stop) : trace_(state.trace), state_(state), step_(step), stop_(stop) {}
 
   // `operation`: what ran on a GPU at the end of the step.
   CriticalPath from_operation(EventRef operation) {
@@ -134,14 +157,14 @@ class Walk {
 
   void past_operation() {
     const EventRef operation = operation_;
-    looked_at_ += trace_.track_of(operation.lane).lanes.size();
-    if (looked_at_ > kMostLooks) return take(step_.begin, PathKind::kUnknown, {});
-    if (const auto collective = waits_.collective_wait(operation); collective && time(collective->last).begin > time(operation).begin) {
+    state_.looked_at += trace_.track_of(operation.lane).lanes.size();
+    if (state_.looked_at > kMostLooks) return take(step_.begin, PathKind::kUnknown, {});
+    if (const auto collective = state_.waits.collective_wait(operation); collective && time(collective->last).begin > time(operation).begin) {
       take(time(collective->last).begin, PathKind::kGpuWork, operation);
       return go_to_operation(collective->last);
     }
     take(time(operation).begin, PathKind::kGpuWork, operation);
-    const std::optional<Wait> wait = waits_.before(operation);
+    const std::optional<Wait> wait = state_.waits.before(operation);
     const bool is_for_work = wait && wait->event.valid() && is_gpu_work(trace_.track_of(wait->event.lane).key.kind);
     if (is_for_work) {
       take(time(wait->event).end, PathKind::kOnTheWay, operation);
@@ -167,13 +190,9 @@ class Walk {
     take(begin, PathKind::kThread, call.valid() ? call : piece->nvtx, shown_cause(*piece, call));
   }
 
-  // Where nothing was recorded that shows waits, what is between calls is not known to be code that ran.
   [[nodiscard]] IdleCause shown_cause(const Activity& piece, EventRef call) {
     if (piece.cause != IdleCause::kCpuCode || call.valid()) return piece.cause;
-    const ProcessId process = trace_.threads()[thread_].process;
-    const auto [known, is_new] = shows_waits_.try_emplace(process, true);
-    if (is_new) known->second = shows_waits(trace_, process);
-    return known->second ? piece.cause : IdleCause::kUnknown;
+    return state_.are_waits_shown(trace_.threads()[thread_].process) ? piece.cause : IdleCause::kUnknown;
   }
 
   // Returns true if the call waited for something else, with which the way continues.
@@ -189,9 +208,9 @@ class Walk {
       return true;
     }
     if (piece.cause == IdleCause::kOsLock && was_handed_over(piece, time(call), call)) return true;
-    if ((piece.cause == IdleCause::kOsQueue || piece.cause == IdleCause::kOsIo) && goes_on_in(waits_.waker(thread_, time(call)), piece, time(call), call))
+    if ((piece.cause == IdleCause::kOsQueue || piece.cause == IdleCause::kOsIo) && goes_on_in(state_.waits.waker(thread_, time(call)), piece, time(call), call))
       return true;
-    const std::optional<Wait> wait = waits_.before(call);
+    const std::optional<Wait> wait = state_.waits.before(call);
     if (!wait || !wait->event.valid() || (wait->kind != WaitKind::kWriter && wait->kind != WaitKind::kLockHolder)) return false;
     const TimeRange other = time(wait->event);
     if (other.begin >= t_ || other.end <= piece.range.begin || thread_of(wait->event) == kNone || !visited_.insert(call).second) return false;
@@ -201,7 +220,7 @@ class Walk {
   }
 
   // Returns true if another thread ended the wait of this one by handing over to it, and the way continues there.
-  bool was_handed_over(const Activity& piece, TimeRange wait, EventRef call) { return goes_on_in(waits_.hand_over(thread_, wait), piece, wait, call); }
+  bool was_handed_over(const Activity& piece, TimeRange wait, EventRef call) { return goes_on_in(state_.waits.hand_over(thread_, wait), piece, wait, call); }
 
   // Returns true if the way continues in the thread that ended the wait of this one.
   bool goes_on_in(const std::optional<Wait>& other, const Activity& piece, TimeRange wait, EventRef call) {
@@ -219,14 +238,14 @@ class Walk {
       if (time(work).end > own.begin && time(work).end <= t_ && (!last.valid() || time(work).end > time(last).end)) last = work;
     };
     for (const EventRef work : trace_.work_of(call)) consider(work);
-    if (const std::optional<Wait> wait = waits_.before(call); wait && wait->kind == WaitKind::kGpuWork) consider(wait->event);
+    if (const std::optional<Wait> wait = state_.waits.before(call); wait && wait->kind == WaitKind::kGpuWork) consider(wait->event);
     return last;
   }
 
   // In adjoining pieces that cover the step.
   const std::vector<Activity>& activities(ThreadId thread) {
     const auto [found, is_new] = activities_.try_emplace(thread);
-    if (is_new) ThreadActivity(trace_, tracks_, thread, names_).describe(step_, found->second);
+    if (is_new) ThreadActivity(trace_, state_.tracks, thread, state_.names).describe(step_, found->second);
     return found->second;
   }
 
@@ -238,7 +257,7 @@ class Walk {
 
   // The call that the piece belongs to: of the calls with its name, the one that was running at the present position.
   [[nodiscard]] EventRef event_of(const Activity& piece) const {
-    for (const TrackId id : tracks_.of(thread_)) {
+    for (const TrackId id : state_.tracks.of(thread_)) {
       const Track& track = trace_.tracks()[id];
       if (track.key.kind == TrackKind::kCpuSamples || track.key.kind == TrackKind::kBacktraces || track.key.kind == TrackKind::kThreadStates) continue;
       for (const LaneId lane : track.lanes)
@@ -249,20 +268,16 @@ class Walk {
   }
 
   const Trace& trace_;
+  CriticalPaths::State& state_;
   TimeRange step_;
   std::stop_token stop_;
-  WaitFinder waits_;
-  ThreadTracks tracks_{trace_};
-  NameClasses names_{trace_};
   std::map<ThreadId, std::vector<Activity>> activities_;  // of threads on the way
-  std::map<ProcessId, bool> shows_waits_;
-  std::set<EventRef> visited_;                       // operations, and calls from which the way went to another thread
-  std::set<std::pair<ThreadId, Nanoseconds>> left_;  // waits, by their begin, from which the way went to the thread that ended them
-  Nanoseconds t_ = 0;                                // the present position: how far back the way has come
-  std::size_t looked_at_ = 0;                        // lanes, for what operations waited for
-  EventRef operation_;                               // the next operation on the way,
-  ThreadId thread_ = kNone;                          // or else the thread whose activity is next
-  std::vector<PathPart> parts_;                      // the last part first
+  std::set<EventRef> visited_;                            // operations, and calls from which the way went to another thread
+  std::set<std::pair<ThreadId, Nanoseconds>> left_;       // waits, by their begin, from which the way went to the thread that ended them
+  Nanoseconds t_ = 0;                                     // the present position: how far back the way has come
+  EventRef operation_;                                    // the next operation on the way,
+  ThreadId thread_ = kNone;                               // or else the thread whose activity is next
+  std::vector<PathPart> parts_;                           // the last part first
 };
 
 // Of the work that the process enqueued within the range, the one that ends last.
@@ -278,19 +293,23 @@ EventRef last_work(const Trace& trace, ProcessId process, TimeRange range, const
   return last;
 }
 
-CriticalPath path_of_time(const Trace& trace, TimeRange time, ProcessId process, const std::stop_token& stop) {
+CriticalPath path_of_time(CriticalPaths::State& state, TimeRange time, ProcessId process, const std::stop_token& stop) {
+  const Trace& trace = state.trace;
   if (time.empty() || trace.provenance().outline_only || !has_known_times(trace.provenance())) return {time, {}};
   const EventRef last = last_operation(trace, time, process);
-  if (last.valid() && trace.event(last).end() >= time.end) return Walk(trace, time, stop).from_operation(last);
+  if (last.valid() && trace.event(last).end() >= time.end) return Walk(state, time, stop).from_operation(last);
   ThreadId thread = last.valid() ? launching_thread(trace, last) : thread_of_nearest_operation(trace, time, process);
-  if (last.valid() && thread == kNone) return Walk(trace, {time.begin, trace.event(last).end()}, stop).from_operation(last);
+  if (last.valid() && thread == kNone) return Walk(state, {time.begin, trace.event(last).end()}, stop).from_operation(last);
   if (thread == kNone) thread = busiest_thread(trace, time, process);
-  return thread == kNone ? CriticalPath{time, {}} : Walk(trace, time, stop).from_thread(thread);
+  return thread == kNone ? CriticalPath{time, {}} : Walk(state, time, stop).from_thread(thread);
 }
 
 }  // namespace
 
-CriticalPath critical_path(const Trace& trace, TimeRange time, const std::stop_token& stop) { return path_of_time(trace, time, kNone, stop); }
+CriticalPaths::CriticalPaths(const Trace& trace) : state_(std::make_unique<State>(trace)) {}
+CriticalPaths::~CriticalPaths() = default;
+
+CriticalPath CriticalPaths::of(TimeRange time, const std::stop_token& stop) { return path_of_time(*state_, time, kNone, stop); }
 
 Nanoseconds end_of_step(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop) {
   const Event event = trace.event(nvtx_range);
@@ -298,15 +317,19 @@ Nanoseconds end_of_step(const Trace& trace, EventRef nvtx_range, const std::stop
   return last.valid() ? std::max(event.end(), trace.event(last).end()) : event.end();
 }
 
-CriticalPath critical_path(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop) {
+CriticalPath CriticalPaths::of(EventRef nvtx_range, const std::stop_token& stop) {
+  const Trace& trace = state_->trace;
   const Event event = trace.event(nvtx_range);
   const TimeRange range{event.start, event.end()};
   if (range.empty() || trace.provenance().outline_only) return {range, {}};
   const TrackKey& key = trace.track_of(nvtx_range.lane).key;
   const EventRef last = last_work(trace, key.process, range, stop);
-  if (last.valid() && trace.event(last).end() > range.end) return Walk(trace, {range.begin, trace.event(last).end()}, stop).from_operation(last);
-  return key.thread == kNone ? path_of_time(trace, range, key.process, stop) : Walk(trace, range, stop).from_thread(key.thread);
+  if (last.valid() && trace.event(last).end() > range.end) return Walk(*state_, {range.begin, trace.event(last).end()}, stop).from_operation(last);
+  return key.thread == kNone ? path_of_time(*state_, range, key.process, stop) : Walk(*state_, range, stop).from_thread(key.thread);
 }
+
+CriticalPath critical_path(const Trace& trace, TimeRange time, const std::stop_token& stop) { return CriticalPaths(trace).of(time, stop); }
+CriticalPath critical_path(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop) { return CriticalPaths(trace).of(nvtx_range, stop); }
 
 std::optional<std::uint32_t> rank_of(const Trace& trace, const PathPart& part) {
   const ProcessId process = part.event.valid() ? trace.track_of(part.event.lane).key.process : kNone;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <vector>
@@ -49,6 +50,26 @@ struct CriticalPath {
 [[nodiscard]] CriticalPath critical_path(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop = {});
 // When that step ends. O(calls within the range).
 [[nodiscard]] Nanoseconds end_of_step(const Trace& trace, EventRef nvtx_range, const std::stop_token& stop = {});
+
+// The same for many steps of a trace, which must outlive it: what all paths need, such as classes of names, is gathered once, and the 40 million looks are
+// of all of them together. Construction is O(names + tracks + overheads).
+//
+// Threads: one at a time.
+class CriticalPaths {
+ public:
+  explicit CriticalPaths(const Trace& trace);
+  ~CriticalPaths();
+  CriticalPaths(const CriticalPaths&) = delete;
+  CriticalPaths& operator=(const CriticalPaths&) = delete;
+
+  [[nodiscard]] CriticalPath of(TimeRange time, const std::stop_token& stop = {});
+  [[nodiscard]] CriticalPath of(EventRef nvtx_range, const std::stop_token& stop = {});
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
 
 // The rank of the process that the part is of, if it is known.
 [[nodiscard]] std::optional<std::uint32_t> rank_of(const Trace& trace, const PathPart& part);
