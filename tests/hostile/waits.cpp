@@ -56,6 +56,20 @@ void launches_in_deep_ranges(const Path& path, std::size_t bytes) {
   }
 }
 
+proto::EventChunk readings_of_counters(std::int64_t time, std::int64_t id) {
+  proto::EventChunk overheads = chunk_at(time);
+  overheads.set_first_string(4);
+  overheads.add_strings(std::string(kReadingOfCounters));
+  proto::Spans& spans = *overheads.mutable_overheads();
+  repeat(*spans.mutable_thread(), kThread, kFew);
+  repeat(*spans.mutable_start_delta(), std::int64_t{2}, kFew);
+  repeat(*spans.mutable_duration(), std::uint64_t{1}, kFew);
+  repeat(*spans.mutable_name(), 4u, kFew);
+  repeat(*spans.mutable_correlation_delta(), std::int64_t{1}, kFew);
+  spans.set_correlation_delta(0, id);
+  return overheads;
+}
+
 // Launches of which each has its time as one in which counters were read, as imports have it (measured_calls.h).
 void launches_that_read_counters(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
@@ -63,18 +77,28 @@ void launches_that_read_counters(const Path& path, std::size_t bytes) {
   for (std::int64_t time = 0; !file.is_full(); time += span_of(2), id += static_cast<std::int64_t>(kFew)) {
     add_events(file, calls_named(time, kLaunch, id));
     add_events(file, kernels_of(time + 1, id));
-    proto::EventChunk overheads = chunk_at(time);
-    overheads.set_first_string(4);
-    overheads.add_strings(std::string(kReadingOfCounters));
-    proto::Spans& spans = *overheads.mutable_overheads();
-    repeat(*spans.mutable_thread(), kThread, kFew);
-    repeat(*spans.mutable_start_delta(), std::int64_t{2}, kFew);
-    repeat(*spans.mutable_duration(), std::uint64_t{1}, kFew);
-    repeat(*spans.mutable_name(), 4u, kFew);
-    repeat(*spans.mutable_correlation_delta(), std::int64_t{1}, kFew);
-    spans.set_correlation_delta(0, id);
-    add_events(file, overheads);
+    add_events(file, readings_of_counters(time, id));
   }
+}
+
+// Processes without GPU work, with slow iterations, beside millions of times in which counters were read.
+void slow_iterations_beside_readings(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  constexpr std::uint32_t kProcesses = 20;
+  constexpr std::size_t kSteps = 820;
+  constexpr std::int64_t kApart = 300'000;
+  constexpr std::int64_t kReadings = 1'500'000;
+  for (std::uint32_t process = 2; process < 2 + kProcesses; ++process) {
+    proto::EventChunk steps = chunk_at(process);
+    steps.set_first_string(10);
+    steps.add_strings("step 1");
+    proto::NvtxRanges& ranges = ranges_in(steps, proto::NVTX_PUSH_POP, kSteps);
+    repeat(*ranges.mutable_start_delta(), kApart, kSteps);
+    repeat(*ranges.mutable_name(), 10u, kSteps);
+    for (std::size_t i = 0; i < kSteps; ++i) ranges.set_duration(static_cast<int>(i), i % 4 == 0 ? 200'000 : 100'000);
+    add_events(file, steps, kSteps, process);
+  }
+  for (std::int64_t id = 1; id < kReadings && !file.is_full(); id += static_cast<std::int64_t>(kFew)) add_events(file, readings_of_counters(2 * id, id));
 }
 
 // Waits for the device, while very many streams have work.
@@ -239,6 +263,7 @@ std::vector<HostileFile> waits() {
   return {
       {"launches_in_deep_ranges", &launches_in_deep_ranges},
       {"launches_that_read_counters", &launches_that_read_counters},
+      {"slow_iterations_beside_readings", &slow_iterations_beside_readings},
       {"waits_beside_many_streams", &waits_beside_many_streams},
       {"waits_for_one_event", &waits_for_one_event},
       {"launches_far_ahead", &launches_far_ahead},

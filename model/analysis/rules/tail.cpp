@@ -1,5 +1,6 @@
 // tail: iterations that take longer than the others, and how they differ.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -156,9 +157,9 @@ struct HeldUp {
 };
 using HeldUpTimes = std::map<std::tuple<PathKind, IdleCause, FamilyId>, HeldUp>;
 
-HeldUpTimes held_up_times(const Trace& trace, Families& families, EventRef iteration, const std::stop_token& stop) {
+HeldUpTimes held_up_times(CriticalPaths& paths, Families& families, EventRef iteration, const std::stop_token& stop) {
   HeldUpTimes times;
-  for (const PathPart& part : critical_path(trace, iteration, stop).parts) {
+  for (const PathPart& part : paths.of(iteration, stop).parts) {
     HeldUp& sum = times[{part.kind, part.kind == PathKind::kThread ? part.cause : IdleCause::kUnknown, families.of(part.event)}];
     sum.time += part.range.length();
     if (part.range.length() > sum.longest.range.length()) sum.longest = part;
@@ -184,7 +185,12 @@ Message held_up_words(Families& families, FamilyId loop, const PathPart& part) {
   return Message("{what} ({place})", {{"what", path_words(part)}, {"place", std::string(api_display_name(families.text(family)))}});
 }
 
-std::string_view advice_about_thread(const PathPart& part) {
+std::string_view advice_about_thread(const HeldUp& most) {
+  const PathPart& part = most.longest;
+  const bool is_known = part.kind == PathKind::kThread ? part.cause != IdleCause::kUnknown : part.kind != PathKind::kUnknown;
+  if (most.time == 0 || !is_known)
+    return "Look at what the program does in a slow iteration and not in its neighbour. States of threads and samples of the CPU, where they are recorded "
+           "(lanescope profile --cpuctxsw process-tree --sample process-tree), tell waiting from running.";
   if (part.kind == PathKind::kThread && part.cause == IdleCause::kOsProcessor)
     return "Leave the program more processors: fewer threads and workers of its own, fewer other programs, or a larger limit of its container.";
   if (part.kind == PathKind::kThread && part.cause == IdleCause::kCpuCode)
@@ -261,9 +267,18 @@ stats::Table empty_table() {
 struct Slow {
   const OfProcess* of = nullptr;
   Finding finding;
-  std::vector<std::size_t> iterations;  // in ascending order
-  std::vector<std::size_t> own;         // those that are slow for other reasons than waiting for ranks that came later
-  Nanoseconds waiting = 0;              // the part of the cost in which they waited longer for such ranks than usual
+  std::vector<std::size_t> iterations;    // in ascending order
+  std::vector<std::size_t> own;           // those that are slow for other reasons than waiting for ranks that came later
+  Nanoseconds waiting = 0;                // the part of the cost in which they waited longer for such ranks than usual
+  std::size_t compared = 0;               // with how many iterations
+  Nanoseconds typical = 0;                // the median of these
+  std::size_t usual = 0;                  // the first of them whose time is nearest to the median
+  std::vector<Nanoseconds> times;         // of the slow iterations, without what they waited for queues
+  std::vector<Excess> differs;            // what differs most in each of them, on a GPU
+  Excess most;                            // what differs most in all of them, on a GPU
+  std::size_t slowest = 0;                // of them
+  std::map<std::size_t, HeldUp> held_up;  // what takes longer than usual on the critical path; for those that were looked at, by their places in `iterations`
+  [[nodiscard]] bool is_finding() const noexcept { return !finding.rule.empty(); }
 };
 
 std::string name_of(const Trace& trace, ProcessId process) {
@@ -291,7 +306,7 @@ Message title_of(const Trace& trace, const Families& families, const IterationSe
                  std::move(values));
 }
 
-// What slow iterations are looked for with, and the table that they are added to.
+// What slow iterations are looked for with.
 struct Search {
   const Trace& trace;
   const RuleArguments& arguments;
@@ -300,53 +315,32 @@ struct Search {
   const Ranks& ranks;
   Named named;
   std::stop_token stop;
-  stats::Table table = empty_table();
 };
 
-// Compares slow iterations with a usual one, the first whose time is nearest to the median, where GPUs say nothing about them.
-class BesideUsual {
- public:
-  BesideUsual(Search& search, const OfProcess& of, std::size_t first, Nanoseconds typical) : search_(search), of_(of) {
-    usual_ = first;
-    for (std::size_t i = first; i < of.iterations.all.size(); ++i)
-      if (distance(i, typical) < distance(usual_, typical)) usual_ = i;
-  }
-  // Of very many iterations, the rest is not looked at: no time.
-  [[nodiscard]] HeldUp most_in(std::size_t iteration) {
-    constexpr std::size_t kMostLooks = 200;
-    if (looks_++ >= kMostLooks) return {};
-    if (!times_) times_ = times_of(usual_);
-    return most_held_up(times_of(iteration), *times_);
-  }
-  [[nodiscard]] Message words(const PathPart& part) const { return held_up_words(search_.families, of_.series->family, part); }
+// The first of the iterations from `first` on whose time is nearest to the median.
+std::size_t usual_of(const Iterations& iterations, std::size_t first, Nanoseconds typical) {
+  const auto distance = [&](std::size_t i) { return std::max(iterations.length(i), typical) - std::min(iterations.length(i), typical); };
+  std::size_t usual = first;
+  for (std::size_t i = first; i < iterations.all.size(); ++i)
+    if (distance(i) < distance(usual)) usual = i;
+  return usual;
+}
 
- private:
-  [[nodiscard]] Nanoseconds distance(std::size_t i, Nanoseconds typical) const {
-    const Nanoseconds length = of_.iterations.length(i);
-    return length < typical ? typical - length : length - typical;
-  }
-  [[nodiscard]] HeldUpTimes times_of(std::size_t i) const { return held_up_times(search_.trace, search_.families, of_.iterations.all[i].range, search_.stop); }
-
-  Search& search_;
-  const OfProcess& of_;
-  std::size_t usual_;
-  std::size_t looks_ = 0;
-  std::optional<HeldUpTimes> times_;  // of the usual one
-};
-
-// Adds the slow iterations of a process to the table. Returns the finding about them, if there is one.
-std::optional<Slow> find_slow(Search& search, const OfProcess& of) {
+// Measures the slow iterations of a process. Returns nothing if there are none.
+std::optional<Slow> find_slow(const Search& search, const OfProcess& of) {
   const Trace& trace = search.trace;
   const RuleArguments& arguments = search.arguments;
   const IterationSeries& series = *of.series;
   const Iterations& iterations = of.iterations;
-  const Waiting waiting = search.ranks.waiting_of(series.process);
   const double slower = arguments.real("slower");
   const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
   const auto is_compared = [&](const Iteration& iteration) { return !(iteration.range < after_warm_up); };
   const auto first = static_cast<std::size_t>(std::find_if(iterations.all.begin(), iterations.all.end(), is_compared) - iterations.all.begin());
   if (first == iterations.all.size()) return std::nullopt;
-  const Nanoseconds typical_time = typical_time_of(iterations, first);
+  Slow found;
+  found.of = &of;
+  found.compared = iterations.all.size() - first;
+  const Nanoseconds typical_time = found.typical = typical_time_of(iterations, first);
   std::map<GpuId, GpuExcess> gpus;
   const auto typical = [&](const std::vector<Nanoseconds>& times) {
     return times.empty() ? 0 : median<Nanoseconds>({times.begin() + static_cast<std::ptrdiff_t>(first), times.end()});
@@ -361,55 +355,123 @@ std::optional<Slow> find_slow(Search& search, const OfProcess& of) {
     for (std::size_t i = first; i < iterations.all.size(); ++i) enqueued.push_back(of_gpu.enqueued(i));
     sums.typical_enqueued = median(std::move(enqueued));
   }
-  Slow found{&of, {}, {}, {}, 0};
   Finding& finding = found.finding;
-  BesideUsual beside(search, of, first, typical_time);
-  HeldUp in_slowest;
-  Nanoseconds all = 0, slowest = 0;
+  Nanoseconds all = 0;
   for (std::size_t i = first; i < iterations.all.size(); ++i) {
-    const Iteration& iteration = iterations.all[i];
     const Nanoseconds length = iterations.length(i);
     all += length;
     const Nanoseconds time = length - waited_for_queue(iterations, i, gpus);
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
-    found.iterations.push_back(i);
     finding.cost += time - typical_time;
     const Nanoseconds waited = std::min(time - typical_time, waited_longer(iterations, i, gpus));
     found.waiting += waited;
     if (2 * waited < time - typical_time) found.own.push_back(i);
-    const Excess differs = add_excess(iterations, i, gpus);
-    const HeldUp held = differs.time == 0 ? beside.most_in(i) : HeldUp();
-    if (time > slowest) {
-      slowest = time;
-      in_slowest = held;
-      finding.place.range = iteration.time;
-      finding.place.event = iteration.range;
-    }
-    search.table.add_row(time, percent_of(time, typical_time), iteration.time.begin, std::max(differs.time, held.time),
-                         search.table.add_text(differs.time > 0 ? component_name(differs.component, waiting).english()
-                                               : held.time > 0  ? beside.words(held.longest).english()
-                                                                : std::string(to_translate("nothing that was recorded"))),
-                         search.table.add_text(name_of(trace, series.process)), search.table.add_text(std::string(range_name(trace, iteration.range))));
+    if (!found.times.empty() && time > found.times[found.slowest]) found.slowest = found.times.size();
+    found.iterations.push_back(i);
+    found.times.push_back(time);
+    found.differs.push_back(add_excess(iterations, i, gpus));
   }
+  if (found.iterations.empty()) return std::nullopt;
+  found.usual = usual_of(iterations, first, typical_time);
+  found.most = largest_excess(gpus);
   Nanoseconds reading = 0;
   for (const GpuId gpu : gpus_of(trace, series.process)) reading = std::max(reading, search.work.reading(gpu));
   const std::optional<TimeRange> loop = search.work.of_process(series.process);
   const Nanoseconds least = std::max(all, loop ? loop->length() - reading : 0);  // GPUs may take longer than the CPU
-  if (found.iterations.empty() || static_cast<double>(finding.cost) < arguments.real("share") / 100 * static_cast<double>(least)) return std::nullopt;
-  const Excess most = largest_excess(gpus);
-  finding.rule = "tail";
+  if (static_cast<double>(finding.cost) >= arguments.real("share") / 100 * static_cast<double>(least)) finding.rule = "tail";
+  return found;
+}
+
+// Lays slow iterations in which nothing differs on a GPU beside a usual one. Of very many, those are looked at that tell most: the slowest of each process
+// that has a finding, then the others, the longest first.
+void lay_beside_usual(const Search& search, std::span<Slow> all) {
+  constexpr std::size_t kMostLooks = 200;  // of all processes together
+  struct Look {
+    bool is_for_finding;
+    Nanoseconds time;
+    std::size_t process, place;
+  };
+  std::vector<Look> looks;
+  for (std::size_t process = 0; process < all.size(); ++process)
+    for (std::size_t place = 0; place < all[process].iterations.size(); ++place)
+      if (all[process].differs[place].time == 0)
+        looks.push_back({all[process].is_finding() && place == all[process].slowest, all[process].times[place], process, place});
+  if (looks.empty()) return;
+  const auto end = looks.begin() + static_cast<std::ptrdiff_t>(std::min(kMostLooks, looks.size()));
+  std::partial_sort(looks.begin(), end, looks.end(), [](const Look& a, const Look& b) {
+    return std::tuple(b.is_for_finding, b.time, a.process, a.place) < std::tuple(a.is_for_finding, a.time, b.process, b.place);
+  });
+  std::sort(looks.begin(), end, [](const Look& a, const Look& b) { return std::pair(a.process, a.place) < std::pair(b.process, b.place); });
+  CriticalPaths paths(search.trace);
+  const auto times_of = [&](const Slow& slow, std::size_t iteration) {
+    return held_up_times(paths, search.families, slow.of->iterations.all[iteration].range, search.stop);
+  };
+  for (auto look = looks.begin(); look != end;) {
+    Slow& slow = all[look->process];
+    const HeldUpTimes usual = times_of(slow, slow.usual);
+    for (const std::size_t process = look->process; look != end && look->process == process; ++look)
+      slow.held_up.emplace(look->place, most_held_up(times_of(slow, slow.iterations[look->place]), usual));
+  }
+}
+
+// Adds the slow iterations of a process to the table.
+void add_rows(const Search& search, const Slow& slow, stats::Table& table) {
+  const Trace& trace = search.trace;
+  const FamilyId loop = slow.of->series->family;
+  const Waiting waiting = search.ranks.waiting_of(slow.of->series->process);
+  // Names may be long, and there may be very many rows.
+  const stats::TextId process = table.add_text(name_of(trace, slow.of->series->process));
+  std::array<std::optional<stats::TextId>, kComponents> components;
+  std::map<NameId, stats::TextId> names;
+  std::optional<stats::TextId> nothing, unknown;
+  const auto text_of = [&](std::optional<stats::TextId>& text, const Message& words) {
+    if (!text) text = table.add_text(words.english());
+    return *text;
+  };
+  for (std::size_t place = 0; place < slow.iterations.size(); ++place) {
+    const Iteration& iteration = slow.of->iterations.all[slow.iterations[place]];
+    const Excess& differs = slow.differs[place];
+    const auto held = slow.held_up.find(place);
+    Nanoseconds excess = differs.time;
+    stats::TextId what{};
+    if (differs.time > 0) {
+      what = text_of(components[differs.component], component_name(differs.component, waiting));
+    } else if (held == slow.held_up.end()) {
+      excess = stats::kNoInteger;
+      what = text_of(unknown, Message("not examined: others took longer"));
+    } else {
+      excess = held->second.time;
+      what = excess > 0 ? table.add_text(held_up_words(search.families, loop, held->second.longest).english())
+                        : text_of(nothing, Message("nothing that was recorded"));
+    }
+    const auto [name, is_new] = names.try_emplace(trace.lane(iteration.range.lane).name(iteration.range.index));
+    if (is_new) name->second = table.add_text(std::string(range_name(trace, iteration.range)));
+    table.add_row(slow.times[place], percent_of(slow.times[place], slow.typical), iteration.time.begin, excess, what, process, name->second);
+  }
+}
+
+// Completes the finding about the slow iterations of a process.
+void describe(const Search& search, Slow& slow) {
+  const Trace& trace = search.trace;
+  const IterationSeries& series = *slow.of->series;
+  const Waiting waiting = search.ranks.waiting_of(series.process);
+  const Excess& most = slow.most;
+  const Nanoseconds slowest = slow.times[slow.slowest];
+  const auto looked_at = slow.held_up.find(slow.slowest);
+  const HeldUp in_slowest = looked_at == slow.held_up.end() ? HeldUp() : looked_at->second;
+  Finding& finding = slow.finding;
   finding.title = title_of(trace, search.families, series, search.named,
-                           {{"slow", std::to_string(found.iterations.size())},
-                            {"iterations", counted(iterations.all.size() - first, "iteration")},
-                            {"percent", percent_text(static_cast<Nanoseconds>(slower), 100)},
-                            {"median", duration_text(typical_time)},
+                           {{"slow", std::to_string(slow.iterations.size())},
+                            {"iterations", counted(slow.compared, "iteration")},
+                            {"percent", percent_text(static_cast<Nanoseconds>(search.arguments.real("slower")), 100)},
+                            {"median", duration_text(slow.typical)},
                             {"time", duration_text(finding.cost)}});
-  const Message on_gpu = gpus.empty() ? Message() : Message("On the GPU nothing differs.");
-  const Message on_cpu =
-      in_slowest.time == 0
-          ? Message()
-          : Message("The slowest took {slowest}. What differs most in it from a usual one is {what}: {time} more.",
-                    {{"slowest", duration_text(slowest)}, {"what", beside.words(in_slowest.longest)}, {"time", duration_text(in_slowest.time)}});
+  const Message on_gpu = slow.of->iterations.gpus.empty() ? Message() : Message("On the GPU nothing differs.");
+  const Message on_cpu = in_slowest.time == 0 ? Message()
+                                              : Message("The slowest took {slowest}. What differs most in it from a usual one is {what}: {time} more.",
+                                                        {{"slowest", duration_text(slowest)},
+                                                         {"what", held_up_words(search.families, series.family, in_slowest.longest)},
+                                                         {"time", duration_text(in_slowest.time)}});
   finding.seen = most.time == 0 ? followed_by(on_gpu, on_cpu)
                                 : Message(most.time <= finding.cost
                                               ? "What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}."
@@ -418,12 +480,14 @@ std::optional<Slow> find_slow(Search& search, const OfProcess& of) {
                                            {"time", duration_text(most.time)},
                                            {"share", percent_text(most.time, finding.cost)},
                                            {"slowest", duration_text(slowest)}});
-  if (const std::optional<std::uint32_t> origin = origin_of(found); origin && most.component == kWaiting)
+  if (const std::optional<std::uint32_t> origin = origin_of(slow); origin && most.component == kWaiting)
     finding.seen = followed_by(finding.seen, Message("It waited most for {rank}.", {{"rank", name_of(trace, search.ranks.processes[*origin])}}));
+  const Iteration& place = slow.of->iterations.all[slow.iterations[slow.slowest]];
+  finding.place.range = place.time;
+  finding.place.event = place.range;
   finding.place.process = series.process;
   finding.place.thread = series.thread;
-  finding.advice = Message(most.time == 0 ? advice_about_thread(in_slowest.longest) : advice_about(most.component, waiting));
-  return found;
+  finding.advice = Message(most.time == 0 ? advice_about_thread(in_slowest) : advice_about(most.component, waiting));
 }
 
 // A finding, and the iterations that need not be reported again for other processes.
@@ -530,13 +594,18 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   add_what_gpus_did(context, ranks.waits, gpus, work.with_readings(), found);
   const auto is_first = [&](const OfProcess& one) { return one.series->process == found.front().series->process; };
   const Named named = std::all_of(found.begin(), found.end(), is_first) ? Named::kRange : Named::kRangeAndProcess;
-  Search search{trace, arguments, families, work, ranks, named, context.stop};
+  const Search search{trace, arguments, families, work, ranks, named, context.stop};
   std::vector<Slow> slow;
   for (const OfProcess& one : found)
     if (std::optional<Slow> of_process = find_slow(search, one)) slow.push_back(*std::move(of_process));
+  lay_beside_usual(search, slow);
+  stats::Table table = empty_table();
+  for (const Slow& one : slow) add_rows(search, one, table);
+  std::erase_if(slow, [](const Slow& one) { return !one.is_finding(); });
+  for (Slow& one : slow) describe(search, one);
   answer.findings = once_for_ranks_that_meet(trace, ranks, std::move(slow));
   rank(answer.findings);
-  if (!search.table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(search.table)});
+  if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
   if (answer.findings.empty())
     answer.message = all.empty()             ? Message("The trace has no NVTX ranges that repeat like iterations.")
                      : answer.tables.empty() ? Message("No iteration is much slower than the median.")

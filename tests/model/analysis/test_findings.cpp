@@ -664,3 +664,54 @@ TEST_CASE("a GPU that several recordings saw, one after the other, counts once")
   CHECK_THAT(summary_of({one, also_one}), contains_text("1 GPU was, in 2 recordings, idle for ") && contains_text("of 2 runs, one after the other"));
   CHECK_THAT(summary_of({one, other, also_one}), contains_text("2 GPUs were together idle for ") && contains_text("of 3 runs, one after the other"));
 }
+
+TEST_CASE("the slowest iteration of a program without a GPU is looked at, however many were slow before it") {
+  // Each tenth of 3,000 steps takes 130 us instead of 100 us; step 2,705, the 271st of these, takes 50 ms, 49.85 ms of it in a range of its own.
+  Scenario program;
+  Nanoseconds t = 0;
+  for (int step = 0; step < 3'000; ++step) {
+    const Nanoseconds begin = t, length = step == 2'705 ? 50 * kMillisecond : (step % 10 == 5 ? 130 : 100) * kMicrosecond;
+    program.range("step " + std::to_string(step), begin, begin + length);
+    if (step == 2'705) program.range("checkpoint", begin + 100 * kMicrosecond, begin + 49'950 * kMicrosecond, 1);
+    t = begin + length + kMicrosecond;
+  }
+  const RuleAnswer tail = answer(*program.trace(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  const Finding& finding = tail.findings.front();
+  CHECK_THAT(finding.seen.english(), contains_text("The slowest took 50.0 ms.") && contains_text("(checkpoint): 49.9 ms more"));
+  // Nothing was recorded that shows waits.
+  CHECK_THAT(finding.advice.english(), !contains_text("waited for") && contains_text("tell waiting from running"));
+  // 200 are looked at, the slowest of all among them. Of the others nothing is said to be known.
+  const lanescope::stats::Table& table = tail.tables.front().table;
+  REQUIRE(table.row_count() == 300);
+  std::size_t looked_at = 0;
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    const std::int64_t excess = lanescope::test::integer(table, row, "Excess");
+    const std::string what = lanescope::test::text(table, row, "What Differs Most");
+    CHECK(what.starts_with("not examined") == (excess == lanescope::stats::kNoInteger));
+    looked_at += excess > 0;
+    if (lanescope::test::integer(table, row, "Duration") == 50 * kMillisecond) CHECK(excess == 49'850 * kMicrosecond);
+  }
+  CHECK(looked_at == 200);
+}
+
+TEST_CASE("the slowest iteration of each process is looked at, however many iterations of others were slower") {
+  // Of two processes at different times, one has 400 slow steps of 1 ms, the other, with shorter steps, ten of 130 us.
+  Scenario first;
+  Scenario second(first.builder(), 101);
+  Nanoseconds t = 0;
+  for (int step = 0; step < 2'000; ++step) {
+    const Nanoseconds length = (step % 5 == 3 ? 1'000 : 500) * kMicrosecond;
+    first.range("step " + std::to_string(step), t, t + length);
+    t += length + kMicrosecond;
+  }
+  for (int step = 0; step < 100; ++step) {
+    const Nanoseconds length = (step % 10 == 5 ? 130 : 100) * kMicrosecond;
+    second.range("step " + std::to_string(step), t, t + length);
+    if (step % 10 == 5) second.range("rest", t + 95 * kMicrosecond, t + 125 * kMicrosecond, 1);
+    t += length + kMicrosecond;
+  }
+  const RuleAnswer tail = answer(*first.trace(), "tail");
+  REQUIRE(tail.findings.size() == 2);
+  CHECK_THAT(tail.findings[1].seen.english(), contains_text("The slowest took 130 µs.") && contains_text("(rest): 30.0 µs more"));
+}
