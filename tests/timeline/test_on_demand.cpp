@@ -520,3 +520,39 @@ TEST_CASE("what is held of a long recording to look at it is bounded") {
 }
 
 #endif
+
+TEST_CASE("a counter is painted in outline without decoding a value, and exactly from its picture") {
+  const TemporaryFolder folder;
+  const Both both(fs::path(LANESCOPE_TEST_DATA) / "gpu_metrics.trace", folder.path());
+  const Budget budget(256 << 10);
+  ViewContent content(both.file);
+  REQUIRE(content.is_on_demand());
+  CounterId counter = 0;  // that has the most samples
+  for (CounterId id = 0; id < both.file->counters().size(); ++id)
+    if (both.file->counter_series(id).size() > both.file->counter_series(counter).size()) counter = id;
+  const CounterSeries& series = both.file->counter_series(counter);
+  REQUIRE(series.demanded() != nullptr);
+  const auto values_decoded = [] { return SegmentCache::of_process().use().counters; };
+  std::mt19937 random(2);
+  for (const TimeRange range : some_ranges(both.file->extent(), random, 6)) {
+    const Viewport viewport{range, 700};
+    const std::uint64_t before = values_decoded();
+    const CounterColumns outline = content.counter_columns(counter, viewport);
+    CHECK(values_decoded() == before);
+    Picture picture = content.take_picture({});
+    picture.want(counter, series, viewport);
+    picture.make({});
+    content.put(std::move(picture));
+    const CounterColumns exact = content.counter_columns(counter, viewport);
+    CHECK(exact.detail == CounterSeries::Detail::kExact);
+    const std::vector<CounterSummary> known = counter_columns(both.memory->counter_series(counter), viewport);
+    std::size_t wrong = 0, uncovered = 0;
+    for (std::size_t x = 0; x < known.size(); ++x) {
+      const CounterSummary &a = exact.columns[x], &b = known[x], &roughly = outline.columns[x];
+      wrong += a.covered != b.covered || (!a.empty() && (a.minimum != b.minimum || a.maximum != b.maximum || std::abs(a.mean() - b.mean()) > 1e-6));
+      if (!a.empty()) uncovered += !roughly.empty() && (roughly.minimum > b.minimum || roughly.maximum < b.maximum);
+    }
+    CHECK(wrong == 0);
+    CHECK(uncovered == 0);  // the outline reaches from the least to the most
+  }
+}

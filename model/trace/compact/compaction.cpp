@@ -125,11 +125,16 @@ class Compaction {
     }
   }
 
-  // For a chunk that makes no sense there is no head: readers must see for themselves.
+  // There is no head for a chunk that makes no sense, nor where heads would be larger than the chunks themselves, as if each has one time: then readers would
+  // refuse the index (limits.h). They look into such chunks.
   Result<void> keep_counters(const FrameView& frame, const DecodedFrame& decoded) {
     const auto head = decoded.counter_head();
-    const std::string encoded = head ? encode_counter_head(*head) : std::string();
+    std::string encoded = head ? encode_counter_head(*head) : std::string();
+    constexpr std::int64_t kSmall = 256 << 10;
+    room_for_heads_ += static_cast<std::int64_t>(frame.stored.size());
+    if (static_cast<std::int64_t>(encoded.size()) > room_for_heads_ + kSmall) encoded.clear();
     const std::uint64_t size = encoded.size();
+    room_for_heads_ -= static_cast<std::int64_t>(size);
     auto kept = heads_.append(std::as_bytes(std::span(&size, 1)));
     if (kept) kept = heads_.append(std::as_bytes(std::span(encoded)));
     return kept ? aside_.append(bytes_of(frame)) : kept;
@@ -276,9 +281,10 @@ class Compaction {
   const CompactionProgress& progress_;
   EventRuns runs_;
   LaneWriter lanes_;
-  ScratchFile aside_;   // frames that are kept as the recording has them
-  ScratchFile heads_;   // of those of counters: for each its size in bytes, and the head
-  SinkThread placing_;  // places events in the runs, while others are read
+  ScratchFile aside_;                // frames that are kept as the recording has them
+  std::int64_t room_for_heads_ = 0;  // bytes of chunks of counters so far, less those of their heads
+  ScratchFile heads_;                // of those of counters: for each its size in bytes, and the head
+  SinkThread placing_;               // places events in the runs, while others are read
   TraceBuilder builder_;
   FrameIngest ingest_;
   FileCondition condition_;

@@ -57,17 +57,42 @@ Rgb counter_color(const Trace& trace, CounterId id, ColorScheme scheme) noexcept
   return from_hsl(kHues[hash % kHues.size()], dark ? 0.60 : 0.70, dark ? 0.62 : 0.38);
 }
 
-std::vector<CounterSummary> counter_columns(const CounterSeries& series, const Viewport& viewport) {
-  const auto width = static_cast<std::size_t>(viewport.width);
-  std::vector<Nanoseconds> edges(width + 1);
-  for (std::size_t x = 0; x <= width; ++x) edges[x] = viewport.time_at(static_cast<std::int64_t>(x));
-  std::vector<CounterSummary> columns(width);
-  series.summarize(edges, columns);
+namespace {
+
+std::vector<Nanoseconds> edges_of(const Viewport& viewport, std::size_t first, std::size_t count) {
+  std::vector<Nanoseconds> edges(count + 1);
+  for (std::size_t x = 0; x <= count; ++x) edges[x] = viewport.time_at(static_cast<std::int64_t>(first + x));
+  return edges;
+}
+
+}  // namespace
+
+void fill_counter_columns(const CounterSeries& series, const Viewport& viewport, std::size_t first, std::span<CounterSummary> into) {
+  const std::vector<Nanoseconds> edges = edges_of(viewport, first, into.size());
+  series.summarize(edges, into);
   // If a pixel is shorter than a nanosecond, its window is empty: it shows the value at that time.
-  for (std::size_t x = 0; x < width; ++x)
-    if (edges[x] == edges[x + 1])
-      if (const auto sample = series.at(edges[x])) columns[x].add(sample->value, 1);
+  for (std::size_t x = 0; x < into.size(); ++x)
+    if (edges[x] == edges[x + 1]) into[x] = series.summarize({edges[x], edges[x] + 1});
+}
+
+std::vector<CounterSummary> counter_columns(const CounterSeries& series, const Viewport& viewport) {
+  std::vector<CounterSummary> columns(static_cast<std::size_t>(viewport.width));
+  fill_counter_columns(series, viewport, 0, columns);
   return columns;
+}
+
+CounterColumns counter_outline(const CounterSeries& series, const Viewport& viewport) {
+  CounterColumns outline;
+  outline.columns.resize(static_cast<std::size_t>(viewport.width));
+  const std::vector<Nanoseconds> edges = edges_of(viewport, 0, outline.columns.size());
+  outline.detail = series.outline(edges, outline.columns);
+  for (std::size_t x = 0; x < outline.columns.size(); ++x)
+    if (edges[x] == edges[x + 1]) {
+      const Nanoseconds instant[] = {edges[x], edges[x] + 1};
+      if (series.outline(instant, std::span(outline.columns).subspan(x, 1)) == CounterSeries::Detail::kOutline)
+        outline.detail = CounterSeries::Detail::kOutline;
+    }
+  return outline;
 }
 
 std::string format_quantity(double value, std::string_view unit) {

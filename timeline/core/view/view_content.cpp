@@ -87,6 +87,34 @@ void Picture::make(const std::stop_token& stop) {
     if (contents.size() > own) pixels_[Pane::kOverview].take(pixels_[pane], std::span(contents).subspan(own));
   }
   add_up(stop);
+  make_counters(stop);
+}
+
+void Picture::make_counters(const std::stop_token& stop) {
+  constexpr std::size_t kColumns = 128;  // that are made at once
+  struct Part {
+    const CounterSeries* series;
+    const Viewport* viewport;
+    std::size_t first;
+    std::span<CounterSummary> columns;
+  };
+  std::map<CounterId, OfCounter> made;
+  std::vector<Part> parts;
+  for (const auto& [counter, wanted] : wanted_counters_) {
+    const auto& [series, viewport] = wanted;
+    OfCounter& of = made[counter];
+    of = {viewport, std::vector<CounterSummary>(static_cast<std::size_t>(viewport.width))};
+    for (std::size_t first = 0; first < of.columns.size(); first += kColumns)
+      parts.push_back({&series, &of.viewport, first, std::span(of.columns).subspan(first, std::min(kColumns, of.columns.size() - first))});
+  }
+  work_in_parts(parts.size(), [&](std::size_t index) {
+    const Part& part = parts[index];
+    if (!stop.stop_requested()) fill_counter_columns(*part.series, *part.viewport, part.first, part.columns);
+  });
+  if (stop.stop_requested()) return;
+  if (made.empty()) return;
+  std::erase_if(counters_, [now = made.begin()->second.viewport](const auto& known) { return known.second.viewport != now; });
+  for (auto& [counter, of] : made) counters_[counter] = std::move(of);
 }
 
 namespace {
@@ -281,6 +309,7 @@ Picture ViewContent::take_picture(std::initializer_list<Pane> panes) {
   if (on_demand_) {
     taken.contents_ = picture_.contents_;  // what is available at once stays so
     taken.sums_ = picture_.sums_;
+    taken.counters_ = picture_.counters_;
     for (const Pane pane : panes) taken.pixels_.insert(picture_.pixels_.extract(pane));
   } else {
     taken.contents_ = contents_;
@@ -295,6 +324,13 @@ void ViewContent::put(Picture picture) {
   for (auto& [pane, pixels] : picture.pixels_) picture_.pixels_[pane] = std::move(pixels);
   picture_.contents_ = std::move(picture.contents_);
   picture_.sums_ = std::move(picture.sums_);
+  picture_.counters_ = std::move(picture.counters_);
+}
+
+CounterColumns ViewContent::counter_columns(CounterId counter, const Viewport& viewport) const {
+  if (const auto known = picture_.counters_.find(counter); known != picture_.counters_.end() && known->second.viewport == viewport)
+    return {known->second.columns, CounterSeries::Detail::kExact};
+  return counter_outline(trace_->counter_series(counter), viewport);
 }
 
 bool ViewContent::has_pictures_of(const ViewContent& other) const {
@@ -314,6 +350,7 @@ bool ViewContent::has_pictures_of(const ViewContent& other) const {
 void ViewContent::continue_pictures(ViewContent& other) {
   picture_ = std::exchange(other.picture_, {});
   picture_.forget_sums();
+  picture_.counters_.clear();  // the other trace may have values that this one lacks, or the reverse
 }
 
 std::optional<Picture::RowSum> ViewContent::sum_of(const std::string& row_key, const Level& level, TimeRange range, std::size_t sharers) {

@@ -63,22 +63,24 @@ class Band {
 
 }  // namespace
 
-void paint_counter(const ViewState& state, QPainter& painter, CounterId id, const Viewport& viewport, QImage& image, int top, int height) {
-  if (height < kLowestRow) return;
+CounterSeries::Detail paint_counter(ViewState& state, QPainter& painter, CounterId id, const Viewport& viewport, QImage& image, int top, int height) {
+  if (height < kLowestRow) return CounterSeries::Detail::kExact;
   Band band(state, id, image, top, height);
-  band.paint(counter_columns(state.trace().counter_series(id), viewport));
+  const CounterColumns columns = state.counterColumns(id, viewport);
+  band.paint(columns.columns);
 
   // The label of the top, with its own background to stay readable over the band.
   const double ratio = image.devicePixelRatio();
   const QString text = QString::fromStdString(scale_text(state.trace(), id, band.scale()));
   const QFontMetricsF metrics(painter.font());
   const QRectF place(3, top / ratio + 1, metrics.horizontalAdvance(text) + 6, metrics.height() - 2);
-  if (place.height() > height / ratio) return;
+  if (place.height() > height / ratio) return columns.detail;
   QColor ground = state.theme().background;
   ground.setAlpha(200);
   painter.fillRect(place, ground);
   painter.setPen(state.theme().quiet_text);
   painter.drawText(place, Qt::AlignCenter, text);
+  return columns.detail;
 }
 
 }  // namespace lanescope::timeline

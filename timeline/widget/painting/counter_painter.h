@@ -9,7 +9,7 @@
 
 namespace lanescope::timeline {
 
-// Paints into [top, top + height) device pixels, with a label for the top of the scale. Paints nothing if the height is too small.
-void paint_counter(const ViewState& state, QPainter& painter, CounterId id, const Viewport& viewport, QImage& image, int top, int height);
+// Paints into [top, top + height) device pixels, with a label for the top of the scale. Paints nothing if the height is too small. Returns whether it is exact.
+CounterSeries::Detail paint_counter(ViewState& state, QPainter& painter, CounterId id, const Viewport& viewport, QImage& image, int top, int height);
 
 }  // namespace lanescope::timeline

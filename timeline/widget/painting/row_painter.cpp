@@ -106,9 +106,10 @@ struct RowPainter::Picture {
   QPainter painter;
   double ratio;
   Viewport viewport;
-  std::vector<Rgb> plain, group;               // scan lines behind rows
-  std::vector<Rgb> separator, last_separator;  // the separators below each row, and below the last pinned row
-  int filled = 0;                              // number of scan lines filled so far, from the top of the image
+  std::vector<Rgb> plain, group;                                      // scan lines behind rows
+  std::vector<Rgb> separator, last_separator;                         // the separators below each row, and below the last pinned row
+  CounterSeries::Detail of_counters = CounterSeries::Detail::kExact;  // of those painted so far
+  int filled = 0;                                                     // number of scan lines filled so far, from the top of the image
   std::vector<Labels> labels;
 };
 
@@ -129,6 +130,7 @@ void RowPainter::paint(ViewState& state, QImage& image) {
     contents = contents.subspan(in_sight.size());
     below = std::max(below, picture.filled);
   }
+  state.setCountersDetail(picture.of_counters);
   picture.filled = below;
   picture.fillDownTo(image.height(), picture.plain);
   drawOver(picture);
@@ -150,7 +152,9 @@ void RowPainter::paintRow(Picture& picture, const PlacedRow& placed, std::span<c
   picture.fillDownTo(bottom - 1, background);
   if (row.counter) {
     const int top = picture.lineAt(state.topOf(placed) + 2);
-    paint_counter(state, picture.painter, *row.counter, picture.viewport, picture.image, top, picture.lineAt(state.topOf(placed) + placed.height - 1) - top);
+    const int height = picture.lineAt(state.topOf(placed) + placed.height - 1) - top;
+    if (paint_counter(state, picture.painter, *row.counter, picture.viewport, picture.image, top, height) == CounterSeries::Detail::kOutline)
+      picture.of_counters = CounterSeries::Detail::kOutline;
   }
   const bool is_last_pinned = placed.is_pinned() && placed.top + placed.height == state.layout().pinned_height();
   fill_lines(picture.image, bottom - 1, bottom, is_last_pinned ? picture.last_separator : picture.separator);

@@ -81,7 +81,9 @@ std::unique_ptr<ViewContent> ViewState::adopt(std::unique_ptr<ViewContent> conte
   wanted_.clear();  // the next painting requests them again
   wanted_sums_.clear();
   making_sums_.clear();  // they are forgotten, because rows may have changed
-  if (!content_->is_on_demand()) coarse_rows_ = coarse_overview_ = false;
+  wanted_counters_.clear();
+  making_counters_.clear();  // likewise
+  if (!content_->is_on_demand()) coarse_rows_ = coarse_overview_ = coarse_counters_ = false;
   if (content_->continues()) {
     content_->contents().take_over(before->contents());
     matches_.grow(tracePointer());
@@ -245,6 +247,29 @@ std::optional<Picture::RowSum> ViewState::rowSum(const Row& row, TimeRange range
   return std::nullopt;
 }
 
+CounterColumns ViewState::counterColumns(CounterId counter, const Viewport& viewport) {
+  CounterColumns columns = content_->counter_columns(counter, viewport);
+  if (columns.detail == CounterSeries::Detail::kExact) {
+    wanted_counters_.erase(counter);
+    return columns;
+  }
+  const auto making = making_counters_.find(counter);
+  const bool is_made = making != making_counters_.end() && making->second == viewport && !stop_refining_.stop_requested();
+  if (is_made) {
+    wanted_counters_.erase(counter);
+    return columns;
+  }
+  wanted_counters_[counter] = viewport;
+  if (making != making_counters_.end()) stop_refining_.request_stop();  // the running work is not for what is in sight
+  refineSoon();
+  return columns;
+}
+
+void ViewState::setCountersDetail(CounterSeries::Detail detail) {
+  const bool coarse = detail == CounterSeries::Detail::kOutline;
+  if (std::exchange(coarse_counters_, coarse) != coarse) emit detailChanged();
+}
+
 // Everything that one painting requests is created together.
 void ViewState::refineSoon() {
   if (refining_soon_) return;
@@ -258,14 +283,14 @@ void ViewState::refineSoon() {
   refining_soon_ = true;
 }
 
-// Rows first, then the overview, then sums: each is shown when it is finished.
+// Rows first, then the overview, then counters, then sums: each is shown when it is finished.
 void ViewState::refine() {
   if (refining_) return;
   std::erase_if(wanted_sums_, [this](const auto& sum) {
     const auto& [key, wanted] = sum;
     return content_->sum_of(key, wanted.level, wanted.range, wanted.sharers).has_value();  // since the request
   });
-  if (wanted_.empty() && wanted_sums_.empty()) return;
+  if (wanted_.empty() && wanted_sums_.empty() && wanted_counters_.empty()) return;
   stop_refining_ = {};
   std::shared_ptr<Picture> picture;
   if (!wanted_.empty()) {
@@ -275,6 +300,10 @@ void ViewState::refine() {
     picture->want(pane, wanted.levels, wanted.viewport);
     const auto overview = wanted_.find(Pane::kOverview);
     if (overview != wanted_.end() && overview->second.viewport == wanted.viewport) picture->foresee_overview(overview->second.levels);
+  } else if (!wanted_counters_.empty()) {
+    picture = std::make_shared<Picture>(content_->take_picture({}));
+    making_counters_ = std::exchange(wanted_counters_, {});
+    for (const auto& [counter, viewport] : making_counters_) picture->want(counter, trace().counter_series(counter), viewport);
   } else {
     picture = std::make_shared<Picture>(content_->take_picture({}));
     making_sums_ = std::exchange(wanted_sums_, {});
@@ -286,6 +315,7 @@ void ViewState::refine() {
       refining_ = false;
       making_.clear();
       making_sums_.clear();
+      making_counters_.clear();
       if (outcome == Outcome::kOutOfMemory) return giveUpRefining();
       if (of != times_adopted_) picture->forget_sums();
       if (of_pictures == times_changed_) content_->put(std::move(*picture));
@@ -300,8 +330,9 @@ void ViewState::refine() {
 void ViewState::giveUpRefining() {
   wanted_.clear();
   wanted_sums_.clear();
-  const bool was_coarse = coarse_rows_ || coarse_overview_;
-  coarse_rows_ = coarse_overview_ = false;
+  wanted_counters_.clear();
+  const bool was_coarse = isCoarse();
+  coarse_rows_ = coarse_overview_ = coarse_counters_ = false;
   if (was_coarse) emit detailChanged();
 }
 

@@ -71,7 +71,11 @@ class ViewState : public QObject {
   // contents that were not requested for a long time become invalid.
   [[nodiscard]] Painted painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport);
   // True if some of it is painted in outline.
-  [[nodiscard]] bool isCoarse() const { return coarse_rows_ || coarse_overview_; }
+  [[nodiscard]] bool isCoarse() const { return coarse_rows_ || coarse_overview_ || coarse_counters_; }
+  // What to paint of a counter. If that is its outline, another thread creates the exact columns, and pictureMade() follows.
+  [[nodiscard]] CounterColumns counterColumns(CounterId counter, const Viewport& viewport);
+  // To be called when all counters in sight were painted: whether some are in outline.
+  void setCountersDetail(CounterSeries::Detail detail);
   // The busy time of a row in a part of time, and the number of its events that start there. Nothing if it is not known yet: then pictureMade() follows.
   [[nodiscard]] std::optional<Picture::RowSum> rowSum(const Row& row, TimeRange range);
 
@@ -278,8 +282,11 @@ class ViewState : public QObject {
   std::map<Pane, WantedPane> making_;  // for the picture that is being created
   std::map<std::string, WantedSum> wanted_sums_;
   std::map<std::string, WantedSum> making_sums_;
+  std::map<CounterId, Viewport> wanted_counters_;
+  std::map<CounterId, Viewport> making_counters_;
   bool coarse_rows_ = false;
   bool coarse_overview_ = false;
+  bool coarse_counters_ = false;
   bool refining_ = false;
   bool refining_soon_ = false;
   std::stop_source stop_refining_;

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "lanescope/trace.pb.h"
+#include "model/file/trace_file.h"
 #include "model/trace/compact/compaction.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
@@ -38,6 +41,27 @@ inline Compacted compacted(const std::filesystem::path& from, const std::filesys
   auto result = compact_trace_file(from, to, Overwrite::kAllow, {}, options);
   if (!result) FAIL(result.error().text);
   return *result;
+}
+
+// A compacted file without what its index says of counters, as versions before format 1.7 wrote it. Returns its path.
+inline std::filesystem::path without_counter_heads(const std::filesystem::path& from, const std::filesystem::path& to) {
+  const auto reader = TraceFileReader::open(from);
+  auto writer = TraceFileWriter::create(to, Overwrite::kAllow);
+  REQUIRE(reader);
+  REQUIRE(writer);
+  for (const IndexedFrame& indexed : reader->index()) {
+    const auto frame = reader->read(indexed);
+    REQUIRE(frame);
+    std::vector<std::byte> bytes(sizeof(FrameHeader));
+    std::memcpy(bytes.data(), &frame->header, sizeof(FrameHeader));
+    bytes.insert(bytes.end(), frame->stored.begin(), frame->stored.end());
+    if (indexed.type == proto::FRAME_LANE_SEGMENT)
+      REQUIRE(writer->append_segment(bytes, content_of(*frame), indexed.segment_head));
+    else
+      REQUIRE(writer->append(bytes));
+  }
+  REQUIRE(writer->finish());
+  return to;
 }
 
 }  // namespace lanescope::test

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,16 @@ struct CounterScale {
 // From 0 to the maximum that is possible, if it is known; else to a round number above all measured values. O(segments).
 [[nodiscard]] CounterScale counter_scale(const Trace& trace, CounterId id);
 
-// One column per device pixel; empty if nothing is known. O(width · log n).
+// One column per device pixel; empty if nothing is known. O(width · log n), and values on demand are decoded.
 [[nodiscard]] std::vector<CounterSummary> counter_columns(const CounterSeries& series, const Viewport& viewport);
+// The same for some of the columns, from `first` on.
+void fill_counter_columns(const CounterSeries& series, const Viewport& viewport, std::size_t first, std::span<CounterSummary> into);
+// The same without decoding anything: what a thread paints that must not wait.
+struct CounterColumns {
+  std::vector<CounterSummary> columns;
+  CounterSeries::Detail detail = CounterSeries::Detail::kExact;
+};
+[[nodiscard]] CounterColumns counter_outline(const CounterSeries& series, const Viewport& viewport);
 
 // The text at its top: "100 %", "4 TB/s".
 [[nodiscard]] std::string scale_text(const Trace& trace, CounterId id, const CounterScale& scale);

@@ -11,10 +11,12 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/trace/trace.h"
 #include "timeline/core/lanes/segment_sums.h"
+#include "timeline/core/pixels/counter_pixels.h"
 #include "timeline/core/pixels/level_content.h"
 #include "timeline/core/pixels/level_pixels.h"
 #include "timeline/core/rows/row_layout.h"
@@ -69,8 +71,10 @@ class Picture {
     std::size_t sharers = 1;  // as for row_busy()
   };
   void want(std::string row_key, Level level, TimeRange range, std::size_t sharers);
-  // Creates what was requested and is missing: rows before the overview, and sums last. Waits for the disk, and ends early when asked to stop; finished parts
-  // stay. For a trace in memory, only levels, on all cores: painting then takes no time.
+  // Requests the columns of a counter. Those in other viewports are forgotten.
+  void want(CounterId counter, CounterSeries series, const Viewport& viewport) { wanted_counters_[counter] = {std::move(series), viewport}; }
+  // Creates what was requested and is missing: rows before the overview, then sums, and counters last. Waits for the disk, and ends early when asked to stop;
+  // finished parts stay. For a trace in memory, only levels, on all cores: painting then takes no time.
   void make(const std::stop_token& stop);
   // To be called when rows may differ from those that were summed.
   void forget_sums() { sums_.clear(); }
@@ -87,6 +91,11 @@ class Picture {
     RowSum sum;
   };
   void make_levels();
+  void make_counters(const std::stop_token& stop);
+  struct OfCounter {
+    Viewport viewport;
+    std::vector<CounterSummary> columns;
+  };
 
   enum class Parts : std::uint8_t { kLevels, kAll } parts_ = Parts::kAll;
   std::map<Pane, Wanted> wanted_;
@@ -95,6 +104,8 @@ class Picture {
   ContentCache contents_;
   std::map<Pane, LevelRasterizer> pixels_;
   std::map<std::string, RowSum> sums_;
+  std::map<CounterId, std::pair<CounterSeries, Viewport>> wanted_counters_;
+  std::map<CounterId, OfCounter> counters_;
   bool has_forgotten_ = false;  // contents were freed that pixels elsewhere may refer to
 };
 
@@ -144,6 +155,8 @@ class ViewContent {
   // What a thread paints that does not wait: the levels exactly if few events have to be read for them or if they are in a picture that was put, else in
   // outline. O(new content), but never O(events) if they are not in memory.
   [[nodiscard]] Painted painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport);
+  // The columns of a counter, from the picture that was put, or without decoding anything.
+  [[nodiscard]] CounterColumns counter_columns(CounterId counter, const Viewport& viewport) const;
   // Returns the picture that was put last, so that the next requests can be added to it. Until it is put again, there is nothing to paint in those panes.
   [[nodiscard]] Picture take_picture(std::initializer_list<Pane> panes = {Pane::kRows, Pane::kOverview});
   void put(Picture picture);
