@@ -64,10 +64,29 @@ class _Finder:
         return None
 
 
+class _LoaderByClass:
+    """Loads a module as a loader does that is a class, as for modules in the interpreter itself: such a loader is that of other modules, too, and stays as it is."""
+
+    def __init__(self, loader):
+        self._loader = loader
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader  # what it would be without us
+        self._loader.exec_module(module)
+
+
 def _have_marked(spec, marks):
-    loader = spec.loader
-    if not hasattr(loader, "exec_module") or isinstance(loader, type):  # a class is the loader of built-in modules
+    if not hasattr(spec.loader, "exec_module"):
         return
+    if isinstance(spec.loader, type):
+        spec.loader = _LoaderByClass(spec.loader)
+    loader = spec.loader
     execute, name = loader.exec_module, spec.name
 
     def execute_and_mark(module):

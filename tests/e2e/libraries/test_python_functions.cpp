@@ -106,6 +106,24 @@ TEST_CASE("named functions of Python have a range a call, and do what they did")
   CHECK(ranges(folder, "math.sqrt") == 0);
 }
 
+TEST_CASE("functions of a module in the interpreter itself have a range a call, and the module is as without us") {
+  if (!has_python()) {
+    WARN("python3 is not installed: not tried");
+    return;
+  }
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
+  write(folder / "functions.json", R"([{"module": "gc", "functions": ["get_threshold"]}])");  // of every CPython, and imported by nothing at its start
+  const std::string program =
+      "import sys\nprint('gc' in sys.modules)\nimport gc, importlib\ngc.get_threshold()\nimportlib.reload(gc).get_threshold()\n"
+      "print(gc.__spec__.loader.__name__, gc.__loader__ is gc.__spec__.loader, gc.__spec__.origin)\n";
+  const Ran ran = run_lanescope(
+      folder, {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", "--python-functions-trace=functions.json", "python3", "-c", program});
+  CHECK(ran.code == 0);
+  CHECK(ran.output == "False\nBuiltinImporter True built-in\n");
+  CHECK(ranges(folder, "gc.get_threshold") == 2);
+}
+
 TEST_CASE("of very many functions that are not there, twenty are named, and the others counted") {
   if (!has_python()) {
     WARN("python3 is not installed: not tried");
