@@ -34,7 +34,7 @@ from lanescope.trace import Trace
 try:
     sys.path.insert(0, str(support.ROOT / "tests" / "programs"))
     import make_fleet
-except ImportError:
+except (ImportError, OSError):  # without Python's protobuf, or protoc
     make_fleet = None
 
 try:
