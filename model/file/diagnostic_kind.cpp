@@ -34,7 +34,7 @@ DiagnosticContent content_by_words(const proto::Diagnostic& diagnostic) {
 
 DiagnosticContent content_of(const proto::Diagnostic& diagnostic) {
   if (diagnostic.kind() == proto::DIAGNOSTIC_UNSPECIFIED) return content_by_words(diagnostic);
-  if (diagnostic.kind() < proto::DIAGNOSTIC_OTHER || diagnostic.kind() > proto::DIAGNOSTIC_SAME_RECORDING) return {};  // of a later version
+  if (diagnostic.kind() < proto::DIAGNOSTIC_OTHER || diagnostic.kind() > proto::DIAGNOSTIC_ROWS_LEFT_OUT) return {};  // of a later version
   return {static_cast<DiagnosticKind>(diagnostic.kind()), diagnostic.count()};
 }
 

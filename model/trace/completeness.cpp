@@ -1,5 +1,6 @@
 #include "model/trace/completeness.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -84,8 +85,15 @@ void add_sentence(std::string& sentences, std::string_view sentence) {
 
 namespace {
 
+const DiagnosticMessage* rows_left_out(const Trace& trace) {
+  const auto found = std::find_if(trace.diagnostics().begin(), trace.diagnostics().end(),
+                                  [](const DiagnosticMessage& message) { return message.content.kind == DiagnosticKind::kRowsLeftOut; });
+  return found == trace.diagnostics().end() ? nullptr : &*found;
+}
+
 std::string with_condition(const Trace& trace, const std::string& list) {
   std::string text = trace.provenance().condition;
+  if (const DiagnosticMessage* const rows = rows_left_out(trace)) add_sentence(text, rows->text);
   if (!list.empty()) add_sentence(text, "Not all that was recorded is here: " + list + ".");
   return text;
 }
@@ -99,7 +107,7 @@ std::string lacks_text(const Trace& trace) { return with_condition(trace, missin
 std::string completeness_text(const Trace& trace) {
   std::string missing = missing_text(trace);
   const Provenance& from = trace.provenance();
-  const bool is_whole = from.condition.empty() || (from.condition == kRowsLeftOut && from.finished);
+  const bool is_whole = from.condition.empty();
   if (!is_whole && (from.finished || from.read_in_part)) {
     if (!missing.empty()) missing += ", ";
     missing += "not all of it could be read";
@@ -107,7 +115,7 @@ std::string completeness_text(const Trace& trace) {
     missing = "the recording was cut off";
   }
   if (!missing.empty()) return "incomplete: " + missing;
-  if (!from.condition.empty()) return "complete but for rows that were left out by choice";
+  if (rows_left_out(trace) != nullptr) return "complete but for rows that were left out by choice";
   return from.format == "Lanescope" ? "complete: nothing dropped" : "completeness not recorded";
 }
 

@@ -31,11 +31,11 @@ _KNOWN_MINOR_VERSION = 7  # of the format
 _WARNING, _ERROR = 1, 2  # Severity of a Diagnostic
 _RECORDING, _OWNED_BY_OTHER, _FAILED = 1, 4, 7  # ComponentState of a Diagnostic
 _OF_SESSION, _OF_NVTX, _OF_CPU = 0, 2, 4  # Component of a Diagnostic
-_UNSPECIFIED, _OTHER, _LOSS, _TORN_STACKS = 0, 1, 2, 3  # DiagnosticKind
+_UNSPECIFIED, _OTHER, _LOSS, _TORN_STACKS, _ROWS_LEFT_OUT = 0, 1, 2, 3, 7  # DiagnosticKind
 # Words of recorders that did not say the kind.
 _WORDS_OF_TORN_STACKS = re.compile("([0-9]+) Python stacks changed while they were read, and were dropped;")
 _WORDS_OF_LOSS = re.compile(" (missing|lost|not recorded|dropped)")
-_ROWS_LEFT_OUT = "Rows were left out by choice when this file was saved."
+_WORDS_OF_ROWS_LEFT_OUT = "Rows were left out by choice when this file was saved."
 _FULL = (4, 5)  # EndReason: the disk or the file is full
 _COMPACTION = 5  # FrameSource: the program that made this file from another one
 _FRAME_NAMES = {number: name for name, number in FRAME_TYPES.items()}
@@ -417,7 +417,7 @@ class Trace:
         """Counts what a diagnostic says is missing, as docs/file-format.md describes."""
         lost = self.lost
         if source == _COMPACTION:
-            left_out = words == _ROWS_LEFT_OUT
+            left_out = words == _WORDS_OF_ROWS_LEFT_OUT  # from before the kind
             lost.rows_left_out |= left_out
             lost.before |= not left_out
             lost.was_cut |= said["severity"] == _ERROR
@@ -425,6 +425,7 @@ class Trace:
         if kind == _UNSPECIFIED:
             kind, count = _content_by_words(said, words)
         is_warning = said["severity"] >= _WARNING
+        lost.rows_left_out |= kind == _ROWS_LEFT_OUT
         if kind == _TORN_STACKS:
             lost.python_stacks += count
         elif is_warning and said["state"] == _FAILED and said["component"] == _OF_SESSION:

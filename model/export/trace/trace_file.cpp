@@ -331,10 +331,17 @@ class TraceFileExport {
       diagnostic.set_count(message.content.count);
       put(proto::FRAME_DIAGNOSTIC, message.process == kNone ? 0 : trace_.processes()[message.process].instance, diagnostic);
     }
+    const auto is_said = [](const DiagnosticMessage& message) { return message.content.kind == DiagnosticKind::kRowsLeftOut; };
+    if (leaves_out_rows() && std::none_of(trace_.diagnostics().begin(), trace_.diagnostics().end(), is_said)) {
+      proto::Diagnostic diagnostic;
+      diagnostic.set_time(trace_.extent().begin + epoch_);
+      diagnostic.set_text(std::string(kRowsLeftOut));
+      diagnostic.set_kind(proto::DIAGNOSTIC_ROWS_LEFT_OUT);
+      put(proto::FRAME_DIAGNOSTIC, 0, diagnostic);
+    }
     // Damage of the source is not damage of this file, but the lost data is missing here, too.
     std::string condition = trace_.provenance().condition;
     if (goes_on()) add_sentence(condition, "The recording was still running when this was saved: what came later is not here.");
-    if (leaves_out_rows() && condition.find(kRowsLeftOut) == std::string::npos) add_sentence(condition, kRowsLeftOut);
     if (unreadable_ > 0)
       add_sentence(condition, grouped_digits(unreadable_) + (unreadable_ == 1 ? " event" : " events") + " could not be read any more and were left out.");
     if (const std::uint64_t unwritten = trace_.provenance().unwritten_events; unwritten > 0 && !trace_.provenance().finished)

@@ -304,7 +304,15 @@ struct FrameIngest::State {
   bool diagnostic(const FrameHeader& header, const proto::Diagnostic& message) {
     if (message.known_from_minor_version() != 0 && message.known_from_minor_version() <= kFormatMinor) return true;
     if (header.source == proto::SOURCE_COMPACTION) {
-      builder.provenance().condition = message.text();
+      std::string sentences = message.text();
+      if (sentences.ends_with(kRowsLeftOut)) {  // from before this kind
+        sentences.resize(sentences.size() - kRowsLeftOut.size());
+        if (sentences.ends_with(' ')) sentences.pop_back();
+        DiagnosticMessage rows{.time = since_epoch(message.time()), .text = std::string(kRowsLeftOut)};
+        rows.content.kind = DiagnosticKind::kRowsLeftOut;
+        builder.add_diagnostic(std::move(rows));
+      }
+      builder.provenance().condition = std::move(sentences);
       source_was_cut |= message.severity() == proto::SEVERITY_ERROR;
       return true;
     }

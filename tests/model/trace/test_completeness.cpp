@@ -1,6 +1,7 @@
 #include "lanescope/trace.pb.h"
 #include "model/trace/completeness.h"
 #include "model/trace/trace_builder.h"
+#include "recording.h"
 #include "support/catch.h"
 
 using namespace lanescope;
@@ -38,7 +39,7 @@ TEST_CASE("what a trace lacks is one sentence", "[completeness]") {
         }) == "incomplete: 1 record dropped, not all of it could be read");
   CHECK(sentence([](TraceBuilder& builder, Process&) {
           builder.provenance().finished = true;
-          builder.provenance().condition = kRowsLeftOut;
+          builder.add_diagnostic({.text = "有的行被略去。", .content = {DiagnosticKind::kRowsLeftOut}});
         }) == "complete but for rows that were left out by choice");
   CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().format = "Chrome JSON"; }) == "completeness not recorded");
 }
@@ -76,6 +77,7 @@ TEST_CASE("words of a diagnostic say nothing to programs where its kind is told"
   CHECK(content(proto::DIAGNOSTIC_KERNEL_COUNTERS, "").kind == DiagnosticKind::kKernelCounters);
   CHECK(content(proto::DIAGNOSTIC_LEFT_OUT, "").kind == DiagnosticKind::kLeftOut);
   CHECK(content(proto::DIAGNOSTIC_SAME_RECORDING, "").kind == DiagnosticKind::kSameRecording);
+  CHECK(content(proto::DIAGNOSTIC_ROWS_LEFT_OUT, "").kind == DiagnosticKind::kRowsLeftOut);
   const DiagnosticContent torn = content(proto::DIAGNOSTIC_TORN_STACKS, "Stacks changed.", proto::SEVERITY_INFO);
   CHECK((torn.kind == DiagnosticKind::kTornStacks && torn.count == 7));
   CHECK(content(static_cast<proto::DiagnosticKind>(99), kWords).kind == DiagnosticKind::kOther);  // of a later version
@@ -102,6 +104,18 @@ TEST_CASE("a recorder that told no kinds is understood by its words", "[complete
   CHECK(content("2 events with times that are not numbers were left out.", proto::SEVERITY_WARNING, proto::STATE_UNSPECIFIED).kind == DiagnosticKind::kLeftOut);
   CHECK(content("b.trace is left out: it holds the same recording as a.trace.", proto::SEVERITY_INFO, proto::STATE_UNSPECIFIED).kind ==
         DiagnosticKind::kSameRecording);
+}
+
+TEST_CASE("rows that a file lacks by choice are known by words where it is from before their kind", "[completeness]") {
+  proto::Diagnostic condition;
+  condition.set_text("1 frame is damaged and skipped. " + std::string(kRowsLeftOut));
+  test::Recording recording;
+  recording.add(proto::FRAME_DIAGNOSTIC, 0, proto::SOURCE_COMPACTION, condition);
+  const auto trace = recording.trace();
+  CHECK(trace->provenance().condition == "1 frame is damaged and skipped.");
+  REQUIRE(trace->diagnostics().size() == 1);
+  CHECK(trace->diagnostics().front().content.kind == DiagnosticKind::kRowsLeftOut);
+  CHECK(losses_text(*trace).ends_with(kRowsLeftOut));
 }
 
 TEST_CASE("a recording is not complete if another tool has the ranges of a library, which is no matter of a permission", "[completeness]") {

@@ -16,6 +16,7 @@ constexpr std::array kDiagnostics = {
                  "of them are those of later launches; their calls are."),
     to_translate("Of {count} of the loaded files no NVTX is recorded: what they were loaded from was cut short or replaced since."),
     to_translate("The NVTX ranges of a library go to another tool, which was there first."),
+    to_translate("Rows were left out by choice when this file was saved."),
     to_translate("The NVTX ranges of {count} libraries go to another tool, which was there first."),
     to_translate("NVTX of {count} loaded files is recorded from here on."),
     to_translate("NVTX ranges that libraries make before the agent has seen them, as in their constructors, are missing."),

@@ -16,6 +16,7 @@ enum class DiagnosticKind : std::uint8_t {  // values of proto::DiagnosticKind; 
   kKernelCounters = 4,
   kLeftOut = 5,
   kSameRecording = 6,
+  kRowsLeftOut = 7,
 };
 
 struct DiagnosticContent {

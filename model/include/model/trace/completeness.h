@@ -10,7 +10,7 @@
 
 namespace lanescope {
 
-// The condition (Provenance::condition) of a file that was saved from another without all rows.
+// The text of the diagnostic (DiagnosticKind::kRowsLeftOut) of a file that was saved from another without all rows.
 inline constexpr std::string_view kRowsLeftOut = "Rows were left out by choice when this file was saved.";
 
 // What was lost, as a list: "5 records dropped, 1 CUPTI buffer lost". Empty where nothing is known to be missing; that says nothing of
@@ -21,9 +21,9 @@ inline constexpr std::string_view kRowsLeftOut = "Rows were left out by choice w
 [[nodiscard]] std::string missing_text(const Missing& missing);
 
 // What bars a verdict on the trace, since it may be another than that of the whole: what is wrong with the file of
-// a recording (Provenance::condition; of several recordings with the names of their parts), and events that were dropped or had no room. One sentence or
-// more; empty where no event is known to be missing. Samples that are missing, and what could not be recorded at all, are not here.
-// O(processes + parts).
+// a recording (Provenance::condition; of several recordings with the names of their parts), rows that were left out by choice, and events that were dropped
+// or had no room. One sentence or more; empty where no event is known to be missing. Samples that are missing, and what could not be recorded at all, are not
+// here. O(processes + parts).
 [[nodiscard]] std::string losses_text(const Trace& trace);
 
 // What whoever answers from the trace says beside the answer: as losses_text, with all of missing_text.
