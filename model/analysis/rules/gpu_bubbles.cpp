@@ -7,9 +7,11 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "../own_rules.h"
 #include "../wording.h"
@@ -187,6 +189,25 @@ Message mostly_sampled(const Trace& trace, const samples::ChainCounts& chains) {
   const Message function = often_sampled_function(trace, chains);
   if (!function.empty() || sample_count(chains) < kFewSamples) return function;
   return samples::most_sampled_files_text(trace, chains, 1, kMost);
+}
+
+// The files, or processes of one file, of which there are no samples, although there are samples of others; empty if there are of all.
+Message unsampled_text(const Trace& trace, const std::set<ProcessId>& processes) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> names;
+  for (const ProcessId process : processes) {
+    const auto tracks = trace.tracks_of(process, TrackKind::kCpuSamples);
+    const auto has_samples = [&](TrackId track) {
+      return std::any_of(trace.tracks()[track].lanes.begin(), trace.tracks()[track].lanes.end(), [&](LaneId lane) { return !trace.lane(lane).empty(); });
+    };
+    if (std::any_of(tracks.begin(), tracks.end(), has_samples)) continue;
+    const std::string file = file_of_process(trace, process);
+    const std::string name = file.empty() ? process_label(trace, process) : file;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  Message text;
+  for (std::size_t i = 0; i < std::min(kNamed, names.size()); ++i) text = listed(std::move(text), Message::verbatim(names[i]));
+  return names.size() > kNamed ? listed(std::move(text), Message::verbatim("...")) : text;
 }
 
 Message samples_text(const Trace& trace, const samples::ChainCounts& chains) {
@@ -388,7 +409,9 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
           : static_cast<Nanoseconds>(static_cast<double>(cause.behind_waits) * static_cast<double>(own.total) / static_cast<double>(cause.all.total));
   IdleSum sum{group.cause, call_text(trace, dominant_call(cause)), own.gaps, own.total, own.in_short_gaps, behind_waits};
   sum.has_known_code = !often_sampled_function(trace, cause.samples).empty();
-  const Message sampled = mostly_sampled(trace, cause.samples);
+  // What runs in one of several recordings says nothing of the others.
+  const Message unsampled = cause.samples.empty() ? Message() : unsampled_text(trace, cause.ran);
+  const Message sampled = unsampled.empty() ? mostly_sampled(trace, cause.samples) : Message();
   const Message waits = waits_text(trace, collected, sum);
   const std::optional<BusyThread> busy = busy_meanwhile(trace, cause);
   finding.title = Message("{who} idle for {time} ({share} of {loop}) {why}{where}{sampled}.",
@@ -400,19 +423,23 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
                            {"where", where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call)},
                            {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
   const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, own.gaps));
-  finding.seen = Message(
-      "In {gaps}{each}.{share}{phases}{samples}{waits}{meanwhile}{waker}",
-      {{"gaps", counted(own.gaps, "gap")},
-       {"each", gaps > 1 ? Message(", {average} each on average, at most {most} in a gap of {gap}", {{"average", duration_text(own.total / gaps)},
-                                                                                                     {"most", duration_text(own.longest)},
-                                                                                                     {"gap", duration_text(own.longest_gap.range.length())}})
-                         : Message(" of {gap}", {{"gap", duration_text(own.longest_gap.range.length())}})},
-       {"share", subject.share},
-       {"phases", phases_text(families, cause)},
-       {"samples", samples_text(trace, cause.samples)},
-       {"waits", waits},
-       {"meanwhile", busy ? meanwhile_text(trace, *busy) : Message()},
-       {"waker", waker_text(trace, cause)}});
+  const std::string gap_length = duration_text(own.longest_gap.range.length());
+  const Message longest_gap = own.reading == 0 ? Message::verbatim(gap_length)
+                                               : Message("{gap}, of which {reading} went into reading the counters of kernels",
+                                                         {{"gap", gap_length}, {"reading", duration_text(own.reading)}});
+  finding.seen =
+      Message("In {gaps}{each}.{share}{phases}{samples}{waits}{meanwhile}{waker}",
+              {{"gaps", counted(own.gaps, "gap")},
+               {"each", gaps > 1 ? Message(", {average} each on average, at most {most} in a gap of {gap}",
+                                           {{"average", duration_text(own.total / gaps)}, {"most", duration_text(own.longest)}, {"gap", longest_gap}})
+                                 : Message(" of {gap}", {{"gap", longest_gap}})},
+               {"share", subject.share},
+               {"phases", phases_text(families, cause)},
+               {"samples", samples_text(trace, cause.samples)},
+               {"waits", waits},
+               {"meanwhile", busy ? meanwhile_text(trace, *busy) : Message()},
+               {"waker", waker_text(trace, cause)}});
+  if (!unsampled.empty()) finding.seen = followed_by(finding.seen, Message("There are no samples of {files}.", {{"files", unsampled}}));
   if (!loop.known() && collected.time == kWholeTrace && own.gaps > 1 && own.longest >= own.total / 2)
     finding.seen = followed_by(
         finding.seen, Message("If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup."));
@@ -447,6 +474,8 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
                {"longest", duration_text(group.longest)},
                {"gap", duration_text(group.longest_gap.range.length())},
                {"samples", samples_text(trace, group.samples)}});
+  if (const Message unsampled = group.samples.empty() ? Message() : unsampled_text(trace, group.ran); !unsampled.empty())
+    finding.seen = followed_by(finding.seen, Message("There are no samples of {files}.", {{"files", unsampled}}));
   set_place(trace, group.longest_gap, finding);
   finding.cost = collected.once.total;
   finding.advice = advice_for_code(trace, group.samples, Message(idle_advice({group.cause, call_text(trace, group.call), group.parts, group.total, 0})));

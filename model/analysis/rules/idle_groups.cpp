@@ -126,12 +126,14 @@ class Grouping {
     const ProcessId process = trace_.track_of(gap.next.lane).key.process;
     const ThreadId thread = gap.launch.valid() ? trace_.track_of(gap.launch.lane).key.thread : kNone;
     std::array<Nanoseconds, kIdleCauses> in_gap{};  // for recurring idle time
+    Nanoseconds reading = 0;
     for (const IdlePart& part : parts) {
       const auto cause = static_cast<std::size_t>(part.cause);
       const Recurrence recurrence = loop_.recurrence(process, part.range.begin, enqueued);
       of_gpu[static_cast<std::size_t>(recurrence)].causes[cause].add(part.range.length());
       if (is_reading(gap, part)) {
         sums_.reading += recurrence == Recurrence::kRecurring ? part.range.length() : 0;
+        reading += part.range.length();
       } else if (recurrence == Recurrence::kRecurring) {
         in_gap[cause] += part.range.length();
         add_recurring(part, process, thread);
@@ -140,13 +142,15 @@ class Grouping {
       }
       Group& group = group_of(recurrence, gap, part);
       add(group, gap, part.range);
-      if (part.cause == IdleCause::kCpuCode) samples_.count(thread, part.range, group.samples);
+      if (part.cause != IdleCause::kCpuCode || thread == kNone) continue;
+      samples_.count(thread, part.range, group.samples);
+      group.ran.insert(process);
     }
     if (gap.launch.valid()) lay_to_waits(lead_, gap, in_gap, sums_);
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       if (in_gap[i] == 0) continue;
-      sums_.recurring[i].all.add(gap, in_gap[i]);
-      sums_.recurring[i].gpus[gap.gpu].add(gap, in_gap[i]);
+      sums_.recurring[i].all.add(gap, in_gap[i], reading);
+      sums_.recurring[i].gpus[gap.gpu].add(gap, in_gap[i], reading);
     }
   }
 
@@ -156,8 +160,9 @@ class Grouping {
     for (const auto& [key, group] : groups_) {
       sums_.groups.push_back(group);
       if (group.recurrence == Recurrence::kOnce) continue;
-      samples::ChainCounts& all = sums_.recurring[static_cast<std::size_t>(group.cause)].samples;
-      for (const auto& [chain, count] : group.samples) all[chain] += count;
+      CauseInLoop& cause = sums_.recurring[static_cast<std::size_t>(group.cause)];
+      for (const auto& [chain, count] : group.samples) cause.samples[chain] += count;
+      cause.ran.insert(group.ran.begin(), group.ran.end());
     }
     std::stable_sort(sums_.groups.begin(), sums_.groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
     return std::move(sums_);
@@ -243,13 +248,14 @@ void add_spans(const LoopWork& work, const ShortGapsInLoop& short_gaps, IdleGrou
 
 }  // namespace
 
-void GapsOfCause::add(const IdleGap& gap, Nanoseconds part) {
+void GapsOfCause::add(const IdleGap& gap, Nanoseconds part, Nanoseconds reading_in_gap) {
   ++gaps;
   total += part;
   if (gap.range.length() <= kShortGap) in_short_gaps += part;
   if (part <= longest) return;
   longest = part;
   longest_gap = gap;
+  reading = reading_in_gap;
 }
 
 IdleGroups group_idle(const RuleContext& context, Families& families, const LoopWork& work, Nanoseconds threshold) {

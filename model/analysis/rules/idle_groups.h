@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "loop/loop_work.h"
@@ -27,6 +28,7 @@ struct Group {
   Nanoseconds longest = 0;
   IdleGap longest_gap;           // the gap with the longest part
   samples::ChainCounts samples;  // of CPU code: samples of what its threads ran
+  std::set<ProcessId> ran;       // of CPU code: the processes of these threads
   struct OfGpu {
     std::uint64_t parts = 0;
     Nanoseconds total = 0;
@@ -52,7 +54,8 @@ struct GapsOfCause {
   Nanoseconds in_short_gaps = 0;  // part in gaps of at most kShortGap
   Nanoseconds longest = 0;        // in the gap with the longest part...
   IdleGap longest_gap;            // ...and that gap
-  void add(const IdleGap& gap, Nanoseconds part);
+  Nanoseconds reading = 0;        // the part of that gap in which counters of kernels were read
+  void add(const IdleGap& gap, Nanoseconds part, Nanoseconds reading_in_gap);
 };
 
 // Idle time of one cause in the loop.
@@ -67,6 +70,7 @@ struct CauseInLoop {
   std::map<FamilyId, Within> within;       // its time in ranges of a family, whatever ranges lie between
   std::map<FamilyId, Nanoseconds> phases;  // its time by the outermost range inside the loop's: these do not overlap
   samples::ChainCounts samples;            // of CPU code: samples of what its threads ran
+  std::set<ProcessId> ran;                 // of CPU code: the processes of these threads
   Nanoseconds behind_waits = 0;            // for CPU code and launches in short gaps: the part that is due to waits of the same threads (lost_lead.h)
   StillTimes still;                        // the times at which threads were blocked
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "../wording.h"
 #include "idle/idle_inside.h"
 #include "threads/call_class.h"
+#include "threads/lane_cursor.h"
 #include "threads/range_lookup.h"
 
 namespace lanescope::analysis {
@@ -167,13 +169,33 @@ class Breakdown {
       const Lane& lane = trace_.lane(stretch.lane);
       const TrackKey& track = trace_.track_of(stretch.lane).key;
       const std::string_view domain = trace_.domain_name(track.process, track.domain);
-      for (EventIndex i = stretch.first; i < stretch.end; ++i)
-        add(track.process, lane.duration(i), stretch.projections.empty() ? Projection() : stretch.projections[i - stretch.first],
-            number_of({families_.of_name(lane.name(i)), domain}));
+      std::vector<LaneCursor> around = lanes_around(stretch.lane);
+      for (EventIndex i = stretch.first; i < stretch.end; ++i) {
+        const FamilyId family = families_.of_name(lane.name(i));
+        const auto is_within = [&](LaneCursor& outer) {
+          const std::optional<EventIndex> range = outer.at(lane.start(i));
+          return range && families_.of_name(outer.lane().name(*range)) == family;
+        };
+        const std::uint32_t number = number_of({family, domain});
+        if (std::any_of(around.begin(), around.end(), is_within))
+          ++rows_[number].second.ranges;
+        else
+          add(track.process, lane.duration(i), stretch.projections.empty() ? Projection() : stretch.projections[i - stretch.first], number);
+      }
     }
     held_stretches_.clear();
     held_ = 0;
     idle_.make_room();
+  }
+
+  // Lanes with the ranges around those of a lane: of its track, as ranges nest.
+  [[nodiscard]] std::vector<LaneCursor> lanes_around(LaneId id) const {
+    std::vector<LaneCursor> around;
+    for (const LaneId outer : trace_.track_of(id).lanes) {
+      if (outer == id || around.size() == RangeLookup::kLeastLanes) break;
+      around.emplace_back(trace_.lane(outer));
+    }
+    return around;
   }
 
   [[nodiscard]] std::uint32_t number_of(const RangesOfDomain& ranges) {

@@ -66,7 +66,7 @@ Message component_name(std::size_t component, Waiting waiting) {
   if (component == kWaiting) return Message("waiting for a rank that came later");
   if (component == kOthers) return Message("time in which other processes used the GPU");
   if (component == kIdleForOthers) return Message("idle GPU before work of other processes");
-  return Message("idle GPU: {cause}", {{"cause", Message(idle_cause_name(static_cast<IdleCause>(component)))}});
+  return Message("idle GPU {why}", {{"why", Message(idle_cause_clause(static_cast<IdleCause>(component)))}});
 }
 
 std::vector<GpuId> gpus_of(const Trace& trace, ProcessId process) {

@@ -384,7 +384,7 @@ TEST_CASE("an iteration of a program that runs ahead costs the time for which it
   REQUIRE(tail.findings.size() == 1);
   CHECK_THAT(tail.findings[0].title, contains_text("1 of 100 iterations"));
   CHECK(tail.findings[0].cost == 27'994'000);  // 108 ms, less the 80.006 ms for which the queue lasts: six kernels, since 40 ms
-  CHECK_THAT(tail.findings[0].seen, contains_text("Running CPU code: 28.0 ms"));
+  CHECK_THAT(tail.findings[0].seen, contains_text("idle GPU while the launching thread ran CPU code: 28.0 ms"));
 }
 
 TEST_CASE("an iteration that waits behind a full queue while the GPU waits for an event is not slow") {
@@ -420,7 +420,7 @@ TEST_CASE("an iteration that waits behind a full queue while the GPU waits for a
   const RuleAnswer slow = answer(*own.trace(), "tail");
   REQUIRE(slow.findings.size() == 1);
   CHECK(slow.findings[0].cost == 50 * kMillisecond - 20'000);
-  CHECK_THAT(slow.findings[0].seen, contains_text("Enqueued, waiting on the GPU: 50.0 ms (100 %)"));
+  CHECK_THAT(slow.findings[0].seen, contains_text("idle GPU because the next operation, though enqueued, had not started: 50.0 ms (100 %)"));
 }
 
 TEST_CASE("what another process has the GPU do is no GPU work of this one's slow iteration") {
@@ -573,7 +573,7 @@ TEST_CASE("of several GPUs, an iteration is longer by what one of them has more 
   const RuleAnswer tail = answer(*program.trace(), "tail");
   REQUIRE(tail.findings.size() == 1);
   CHECK(tail.findings[0].cost == 20 * kMillisecond);
-  CHECK_THAT(tail.findings[0].seen, contains_text("Running CPU code: 20.0 ms (100 %) more in them"));
+  CHECK_THAT(tail.findings[0].seen, contains_text("idle GPU while the launching thread ran CPU code: 20.0 ms (100 %) more in them"));
 }
 
 TEST_CASE("without ranges, setup is what lies in front of the work that repeats") {

@@ -368,6 +368,7 @@ TEST_CASE("the loop of a JAX program is the executions of its step, and what its
   const auto tail = std::find_if(found.begin(), found.end(), [](const Finding& finding) { return finding.rule == "tail"; });
   REQUIRE(tail != found.end());
   CHECK_THAT(tail->title, contains_text("iterations (\"jit_step\")"));
+  CHECK_THAT(tail->seen, contains_text("What differs most is idle GPU while the launching thread ran CPU code: 9.74 ms (92 %) more in them."));
 }
 
 TEST_CASE("steps behind a full queue, whose work waits on the GPU for another stream, are not slow") {

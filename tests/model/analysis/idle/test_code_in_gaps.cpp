@@ -1,6 +1,7 @@
 // What is reported about the code that delayed a launching thread: where it is, what it waited behind, and what ran instead.
 #include "answers.h"
 #include "model/trace/building/thread_states.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 #include "scenario.h"
 #include "support/paths.h"
@@ -84,6 +85,23 @@ TEST_CASE("where no function has many samples, or none is known, the files that 
   CHECK_THAT(finding.title, contains_text("ran CPU code: libdecode.so.2 (67 %)."));
   CHECK_THAT(finding.seen, contains_text("9 samples of the CPU in it, by file: libdecode.so.2 (67 %), libresize.so (33 %)."));
   CHECK_THAT(finding.advice, !contains_text("--python-sampling"));
+}
+
+TEST_CASE("samples of one of several recordings say nothing of the others, which are named") {
+  Sampled code;
+  code.in_unknown_code("libdecode.so.2", 9);
+  add_samples(*code.program.builder(), code.program.process(), 100, code.samples);
+  Scenario other(200);  // works like the first, without samples
+  for (int step = 0; step < 10; ++step) {
+    const Nanoseconds t = step * 10 * kMillisecond;
+    other.kernel("k", t, t + 5'000, t + 6'000, t + kMillisecond);
+  }
+  const std::vector<TraceSource> sources{{code.program.trace(), "a.trace", 0}, {other.trace(), "b.trace", 0}};
+  const Finding finding = first_bubble_of(*combine_traces(sources));
+  REQUIRE(finding.key == "cpu_code");
+  CHECK_THAT(finding.title, !contains_text("libdecode"));
+  CHECK_THAT(finding.seen, contains_text("samples of the CPU in it, by file: libdecode.so.2 (100 %)."));
+  CHECK_THAT(finding.seen, contains_text("There are no samples of b.trace."));
 }
 
 TEST_CASE("code of the Python interpreter asks for samples of Python") {

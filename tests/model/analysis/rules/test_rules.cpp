@@ -419,7 +419,7 @@ TEST_CASE("slow iterations are found, with what differs in them") {
   REQUIRE(tail.findings.size() == 1);
   CHECK(tail.findings[0].cost == 8 * kMillisecond);
   CHECK_THAT(tail.findings[0].title, contains_text("1 of 20 iterations (\"step *\")"));
-  CHECK_THAT(tail.findings[0].seen, contains_text("Waiting for input or output"));
+  CHECK_THAT(tail.findings[0].seen, contains_text("idle GPU while the launching thread read or wrote: 8.00 ms"));
   const stats::Table& table = table_named(tail, "tail");
   CHECK(table.row_count() == 1);
   CHECK(text(table, 0, "Iteration") == "step 11");

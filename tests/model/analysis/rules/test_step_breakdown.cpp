@@ -39,6 +39,26 @@ TEST_CASE("a step's time is broken down by its ranges") {
   CHECK(integer(table, 2, "Operations") == 2);
 }
 
+TEST_CASE("a range within another one of its name adds no time to it, however deep it lies") {
+  Scenario program;
+  program.range("f", 0, 1'000, 0);
+  program.range("f", 100, 600, 1);
+  program.range("g", 150, 500, 2);
+  program.range("f", 200, 300, 3);
+  program.range("f", 2'000, 2'100, 0);
+  program.kernel("k", 210, 220, 300, 700);
+  const RuleAnswer steps = answer(*program.trace(), "step_breakdown");
+  const stats::Table& table = table_named(steps, "step_breakdown");
+  REQUIRE(table.row_count() == 2);
+  CHECK(text(table, 0, "NVTX Range") == "f");
+  CHECK(integer(table, 0, "CPU Time") == 1'100);
+  CHECK(integer(table, 0, "Ranges") == 4);
+  CHECK(integer(table, 0, "Operations") == 1);
+  CHECK(integer(table, 0, "GPU Projected") == 400);
+  CHECK(integer(table, 1, "CPU Time") == 350);
+  CHECK(integer(table, 1, "Operations") == 1);
+}
+
 TEST_CASE("ranges of one name in two domains are two rows, and the one of the default domain keeps its name") {
   Scenario program;
   program.builder()->set_domain(program.process(), 5, "loader");
