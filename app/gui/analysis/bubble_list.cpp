@@ -215,7 +215,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
 
   // "When" comes before columns that may not fit into a narrow panel: groups are sorted by it first, and shares are relative to it.
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::words("When"), stats::texts("GPU"),
-               stats::words("Cause"), stats::texts(std::string(kSampledCodeTitle)), stats::texts("NVTX range"), stats::texts("Call"), stats::integers("Gaps"),
+               stats::words("Cause"), stats::texts(std::string(kSampledCodeTitle)), stats::texts("NVTX Range"), stats::texts("Call"), stats::integers("Gaps"),
                stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of the rest, if there is a loop
@@ -262,7 +262,7 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(std::string(kGapTitle), Unit::kNanoseconds), stats::texts("GPU"),
                stats::integers("Start", Unit::kNanoseconds), stats::words("When"), stats::words("Cause"), stats::texts(std::string(kSampledCodeTitle)),
-               stats::words("Thread State"), stats::texts("NVTX range"), stats::texts("Call"), stats::texts("Before"),
+               stats::words("Thread State"), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Before"),
                stats::integers(std::string(kPartOfTitle), Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);

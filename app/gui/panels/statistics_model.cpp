@@ -1,11 +1,13 @@
 #include "panels/statistics_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/text/shown_name.h"
 #include "base/text/texts.h"
 #include "model/events/name_family.h"
+#include "model/text/to_translate.h"
 #include "tables/table_look.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/core/words/format.h"
@@ -143,9 +145,11 @@ QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, i
   if (role == Qt::ToolTipRole && section == kName) return tr("Click a name to select its longest event, double-click it to list all");
   if (role == Qt::ToolTipRole && section == kShare) return tr("Of the total of all listed events of the same kind");
   if (role != Qt::DisplayRole) return {};
-  static const QStringList titles = {tr("Name"),    tr("Kind"),   tr("Count"), tr("Total"),   tr("Share"),
-                                     tr("Average"), tr("Median"), tr("95 %"),  tr("Minimum"), tr("Maximum")};
-  return titles.value(section);
+  // The words of reports and of sums by columns.
+  static constexpr std::array<std::string_view, kColumns> kTitles = {
+      to_translate("Name"), to_translate("Kind"), to_translate("Instances"), to_translate("Total Time"), to_translate("Time"),
+      to_translate("Avg"),  to_translate("Med"),  to_translate("95 %"),      to_translate("Min"),        to_translate("Max")};
+  return section < kColumns ? shown_text(kTitles[static_cast<std::size_t>(section)]) : QVariant();
 }
 
 void StatisticsModel::sort(int column, Qt::SortOrder order) {

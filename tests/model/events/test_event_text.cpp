@@ -105,7 +105,7 @@ TEST_CASE("each written cell is what its event says of itself alone, however ran
   std::vector<EventRef> events = gather_by_start(*trace, values.scope().lanes(), {});
   if (seed % 2 == 1) std::shuffle(events.begin(), events.end(), std::mt19937(seed));
   const EventColumn columns[] = {EventColumn::kGapBefore, EventColumn::kNvtxRange};
-  std::string expected = "Gap before (ns)\tNVTX range\n";
+  std::string expected = "Gap Before (ns)\tNVTX Range\n";
   for (const EventRef event : events) expected += values.text(event, columns[0]) + '\t' + values.text(event, columns[1]) + '\n';
   std::string out;
   REQUIRE(write_events(values, events, columns, Delimiter::kTab, [&](std::string_view piece) {

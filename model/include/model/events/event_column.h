@@ -42,8 +42,8 @@ inline constexpr std::size_t kEventColumnCount = 23;
 // All columns that have values in a trace. The run comes first if runs are compared; otherwise it is left out.
 [[nodiscard]] std::vector<EventColumn> event_columns_of(const Trace& trace);
 
-[[nodiscard]] std::string_view event_column_title(EventColumn column) noexcept;   // "Gap before"
-[[nodiscard]] std::string_view event_column_header(EventColumn column) noexcept;  // with its unit, for files: "Gap before (ns)"
+[[nodiscard]] std::string_view event_column_title(EventColumn column) noexcept;   // "Gap Before"
+[[nodiscard]] std::string_view event_column_header(EventColumn column) noexcept;  // with its unit, for files: "Gap Before (ns)"
 
 // How to read the values of a column.
 // kHundredths: of the unit in the header. kExtent: three numbers, as in a grid.

@@ -33,7 +33,7 @@ enum class PivotColumn : std::uint8_t {
 inline constexpr std::size_t kPivotColumnCount = 19;
 [[nodiscard]] std::array<PivotColumn, kPivotColumnCount> all_pivot_columns() noexcept;
 
-[[nodiscard]] std::string_view pivot_column_title(PivotColumn column) noexcept;  // "NVTX range"
+[[nodiscard]] std::string_view pivot_column_title(PivotColumn column) noexcept;  // "NVTX Range"
 [[nodiscard]] std::string_view pivot_column_word(PivotColumn column) noexcept;   // "range", as in command lines
 [[nodiscard]] std::optional<PivotColumn> pivot_column_of(std::string_view word) noexcept;
 

@@ -82,7 +82,7 @@ class AnalysisTest : public TwoRunsTest {
     QCOMPARE(column_sum(gaps, 0), kIdle);
     QVERIFY2(window_->bubbles().summary().contains("1.040 ms"), qPrintable(window_->bubbles().summary()));
     QCOMPARE(cell(groups, 0, "Cause"), QString("Running CPU code"));
-    QCOMPARE(cell(groups, 0, "NVTX range"), QString("step"));
+    QCOMPARE(cell(groups, 0, "NVTX Range"), QString("step"));
 
     gaps.chooseRow(0);
     const TimeRange longest{kLongestGapEnd - kGaps[2], kLongestGapEnd};
@@ -174,7 +174,7 @@ class AnalysisTest : public TwoRunsTest {
         QCOMPARE(integer("Start", part), known.range.begin);
         QCOMPARE(integer("Idle", part), known.range.length());
         QCOMPARE(cell(gaps, line, "Cause"), ui::text_of(analysis::idle_cause_name(known.cause)));
-        QCOMPARE(cell(gaps, line, "NVTX range"),
+        QCOMPARE(cell(gaps, line, "NVTX Range"),
                  known.nvtx.valid() ? ui::text_of(window_->state().trace()->name(window_->state().trace()->event(known.nvtx).name)) : QString());
         states += cell(gaps, line, "Thread State");
         sum += integer("Idle", part);
@@ -237,7 +237,7 @@ class AnalysisTest : public TwoRunsTest {
     QVERIFY(settled());
     ui::ResultTable& groups = window_->bubbles().groups();
     QHeaderView* header = groups.horizontalHeader();
-    const int cause = column_of(groups, "Cause"), range = column_of(groups, "NVTX range");
+    const int cause = column_of(groups, "Cause"), range = column_of(groups, "NVTX Range");
     const int fitted = header->sectionSize(cause), other = header->sectionSize(range);
     header->resizeSection(cause, fitted + 37);
     window_->timelineView().setSelectedRange(TimeRange{kLongestGapEnd - 400'000, kLongestGapEnd});  // other lines

@@ -58,7 +58,7 @@ class PivotTest : public QObject {
     window_->resize(1500, 950);
     window_->showPanel("statistics");
     QVERIFY(choose_item(window_->statistics(), "What is shown", "Durations by chosen columns"));
-    QVERIFY(choose_item(window_->statistics(), "Column that events are summed by", "NVTX range"));
+    QVERIFY(choose_item(window_->statistics(), "Column that events are summed by", "NVTX Range"));
     QVERIFY(settle(*window_));
   }
   void cleanup() { window_.reset(); }
@@ -73,7 +73,7 @@ class PivotTest : public QObject {
     const Trace& trace = *window_->state().trace();
     std::map<std::pair<std::string, std::string>, int> rows;
     for (int row = 0; row < table().results().rowCount(); ++row) {
-      QString range_name = cell(table(), row, "NVTX range");
+      QString range_name = cell(table(), row, "NVTX Range");
       if (range_name == "(none)") range_name.clear();
       rows[{range_name.toStdString(), cell(table(), row, "Kind").toStdString()}] = row;
     }
@@ -115,7 +115,7 @@ class PivotTest : public QObject {
     // Sorted by count with the header; the first group is chosen, copied and listed.
     const auto row_of = [&](const std::pair<std::string, std::string>& key) {
       for (int row = 0; row < table().results().rowCount(); ++row)
-        if (cell(table(), row, "NVTX range").toStdString() == key.first && cell(table(), row, "Kind").toStdString() == key.second) return row;
+        if (cell(table(), row, "NVTX Range").toStdString() == key.first && cell(table(), row, "Kind").toStdString() == key.second) return row;
       return -1;
     };
     const std::pair<std::string, std::string> kernels_of_forward{"forward", "Kernel"};
@@ -140,7 +140,7 @@ class PivotTest : public QObject {
     QVERIFY(settle(*window_));
     QVERIFY(window_->events().isVisible());
     QCOMPARE(events_table(*window_)->model()->rowCount(), int(members.size()));
-    for (const QString condition : {"NVTX range: forward", "Kind: Kernel"}) {
+    for (const QString condition : {"NVTX Range: forward", "Kind: Kernel"}) {
       auto* chip = chip_of(condition);
       QVERIFY2(chip, qPrintable(condition));
       chip->click();

@@ -100,8 +100,8 @@ class RefreshTest : public QObject {
     state.setTrace(after_ticks(5), ui::TraceChange::kSnapshot);
     window_->showPanel("statistics");
     QTableView& names = *window_->statistics().findChild<QTableView*>();
-    QVERIFY(wait_for([&] { return settle(*window_) && names.model()->rowCount() == 1 && cell(names, 0, "Count") == "5"; }, 10'000));
-    QCOMPARE(cell(names, 0, "Minimum"), QString::fromUtf8("999.000 µs"));
+    QVERIFY(wait_for([&] { return settle(*window_) && names.model()->rowCount() == 1 && cell(names, 0, "Instances") == "5"; }, 10'000));
+    QCOMPARE(cell(names, 0, "Min"), QString::fromUtf8("999.000 µs"));
     window_->showPanel("events");
     QTableView& table = *events_table(*window_);
     table.sortByColumn(ui::EventTableModel::columnOf(EventColumn::kDuration), Qt::DescendingOrder);
@@ -135,7 +135,7 @@ class RefreshTest : public QObject {
                                        << "Start";
     QTest::newRow("groups of idle time") << "bubbles"
                                          << "groups"
-                                         << "NVTX range";
+                                         << "NVTX Range";
     QTest::newRow("gaps") << "bubbles"
                           << "gaps"
                           << "Start";
@@ -322,7 +322,7 @@ class RefreshTest : public QObject {
     auto* groups = static_cast<ui::ResultTable*>(tableOf("bubbles", "groups"));
     click(*groups, 2, Qt::NoModifier);
     QVERIFY(settle(*window_));
-    const QString range = line(*groups, 2, "NVTX range"), call = line(*groups, 2, "Call");
+    const QString range = line(*groups, 2, "NVTX Range"), call = line(*groups, 2, "Call");
     SmallTrace other;  // the same recording, from a file that names its events in another order
     for (const char* name : {"last", "part z", "part b", "part y", "cudaMemcpyAsync"}) other.builder.intern(name);
     const std::shared_ptr<const Trace> grown = after_rounds(3);
@@ -338,7 +338,7 @@ class RefreshTest : public QObject {
     window_->state().setTrace(other.builder.snapshot(), ui::TraceChange::kSnapshot);
     QVERIFY(settle(*window_));
     QVERIFY(groups->currentIndex().isValid());
-    QCOMPARE(line(*groups, groups->currentIndex().row(), "NVTX range"), range);
+    QCOMPARE(line(*groups, groups->currentIndex().row(), "NVTX Range"), range);
     QCOMPARE(line(*groups, groups->currentIndex().row(), "Call"), call);
     const QString gaps_of_group = line(*groups, groups->currentIndex().row(), "Gaps");
     QCOMPARE(QString::number(window_->bubbles().gaps().model()->rowCount()), gaps_of_group);

@@ -311,7 +311,7 @@ class MainWindowTest : public QObject {
     QVERIFY(settle(window));
     const QStringList lines = QGuiApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);
     QCOMPARE(lines.size(), 4);
-    QVERIFY(lines[0].startsWith("Name\tStart (ns)\tDuration (ns)\tGap before (ns)"));
+    QVERIFY(lines[0].startsWith("Name\tStart (ns)\tDuration (ns)\tGap Before (ns)"));
     QVERIFY(lines[1].startsWith("step\t100000\t"));
   }
 
