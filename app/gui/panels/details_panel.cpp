@@ -385,8 +385,9 @@ void DetailsPanel::summarize() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   const std::optional<TimeRange> range = wantedRange();
   if (!trace || !range || trace->provenance().outline_only) return job_.cancel();
-  job_.start([this, trace, idle = idle_.idleTime(), communication = idle_.communicationTime(), range = *range](const LatestJob::Context& job) {
-    auto summary = summarize_range(trace, idle, communication, range, job.stop());
+  job_.start([this, trace, idle = idle_.idleTime(), communication = idle_.communicationTime(), range = *range,
+              open = state_.openEvents()](const LatestJob::Context& job) {
+    auto summary = summarize_range(trace, idle, communication, range, open, job.stop());
     if (!summary) return;
     job.deliver([this, summary = std::move(summary)] {
       summary_ = summary;

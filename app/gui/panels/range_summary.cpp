@@ -63,6 +63,24 @@ QString entry_html(const Trace& trace, const OfRun<Entry>& of_run, const QString
            sums_of(entry).join(QStringLiteral(" · ")), spread.join(QStringLiteral(" · ")));
 }
 
+template <typename Key>
+void add_to(std::map<Key, NameSum>& sums, const Key& key, const NameSum& sum) {
+  const auto [found, is_new] = sums.try_emplace(key, sum);
+  NameSum& of = found->second;
+  if (is_new) return;
+  of.count += sum.count;
+  of.total += sum.total;
+  of.minimum = std::min(of.minimum, sum.minimum);
+  of.maximum = std::max(of.maximum, sum.maximum);
+}
+
+template <typename Key>
+std::vector<NameSum> values_of(const std::map<Key, NameSum>& sums) {
+  std::vector<NameSum> all;
+  for (const auto& [key, sum] : sums) all.push_back(sum);
+  return all;
+}
+
 std::uint64_t count_within(const Trace& trace, std::span<const LaneId> lanes, TimeRange range) {
   std::uint64_t count = 0;
   for (const LaneId lane : lanes) {
@@ -72,12 +90,46 @@ std::uint64_t count_within(const Trace& trace, std::span<const LaneId> lanes, Ti
   return count;
 }
 
+// The end of the part of a lane that has ended: where its open event begins, which is its last one.
+Nanoseconds end_of_known(const Trace& trace, LaneId lane, const OpenEvents& open, Nanoseconds end) {
+  const auto found = std::lower_bound(open.events.begin(), open.events.end(), EventRef{lane, 0});
+  return found != open.events.end() && found->lane == lane ? std::min(end, trace.lane(lane).start(found->index)) : end;
+}
+
+std::uint64_t count_open(const Trace& trace, std::span<const LaneId> lanes, const OpenEvents& open, TimeRange range) {
+  return static_cast<std::uint64_t>(std::count_if(open.events.begin(), open.events.end(), [&](EventRef event) {
+    return std::binary_search(lanes.begin(), lanes.end(), event.lane) && trace.lane(event.lane).start(event.index) < range.end && open.now > range.begin;
+  }));
+}
+
+// The sums of what has ended; like sums_by_name().
+std::vector<NameSum> sums_of_known(const Trace& trace, std::span<const LaneId> lanes, const OpenEvents& open, TimeRange range, const std::stop_token& stop) {
+  std::vector<LaneId> ended;
+  std::vector<NameSum> parts;
+  for (const LaneId lane : lanes) {
+    const Nanoseconds end = end_of_known(trace, lane, open, range.end);
+    if (end == range.end) {
+      ended.push_back(lane);
+      continue;
+    }
+    if (end <= range.begin) continue;
+    for (const NameSum& sum : sums_by_name(trace, std::span(&lane, 1), {range.begin, end}, stop)) parts.push_back(sum);
+  }
+  std::vector<NameSum> all = sums_by_name(trace, ended, range, stop);
+  if (parts.empty()) return all;
+  parts.insert(parts.end(), all.begin(), all.end());
+  std::map<std::pair<EventKind, NameId>, NameSum> together;
+  for (const NameSum& part : parts) add_to(together, std::pair(part.kind, part.name), part);
+  return values_of(together);
+}
+
 // Events of a lane do not overlap, so only its first one and its last one there can lie partly within the range.
-std::uint64_t count_partly_within(const Trace& trace, std::span<const LaneId> lanes, TimeRange range) {
+std::uint64_t count_partly_within(const Trace& trace, std::span<const LaneId> lanes, const OpenEvents& open, TimeRange range) {
   std::uint64_t count = 0;
   for (const LaneId id : lanes) {
     const Lane& lane = trace.lane(id);
-    const auto [first, end] = lane.overlapping(range);
+    auto [first, end] = lane.overlapping(range);
+    if (first != end && std::binary_search(open.events.begin(), open.events.end(), EventRef{id, end - 1})) --end;
     if (first == end) continue;
     const bool begins_before = lane.start(first) < range.begin;
     count += begins_before ? 1 : 0;
@@ -110,18 +162,8 @@ NamesOfFamilies families_of(const Trace& trace, const std::vector<NameSum>& sums
 
 std::vector<NameSum> by_family(const Trace& trace, const std::vector<NameSum>& sums) {
   std::map<std::pair<EventKind, std::string>, NameSum> together;
-  for (const NameSum& sum : sums) {
-    const auto [found, is_new] = together.try_emplace(family_of(trace, sum.kind, sum.name), sum);
-    NameSum& of = found->second;
-    if (is_new) continue;
-    of.count += sum.count;
-    of.total += sum.total;
-    of.minimum = std::min(of.minimum, sum.minimum);
-    of.maximum = std::max(of.maximum, sum.maximum);
-  }
-  std::vector<NameSum> all;
-  for (const auto& [family, sum] : together) all.push_back(sum);
-  return all;
+  for (const NameSum& sum : sums) add_to(together, family_of(trace, sum.kind, sum.name), sum);
+  return values_of(together);
 }
 
 template <typename Entry>
@@ -175,7 +217,7 @@ std::vector<std::pair<GpuId, Nanoseconds>> idle_in(const Trace& trace, const Uti
 
 std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, const std::shared_ptr<const timeline::IdleTime>& idle,
                                                     const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,
-                                                    const std::stop_token& stop) {
+                                                    const OpenEvents& open, const std::stop_token& stop) {
   auto summary = std::make_shared<RangeSummary>();
   summary->trace = trace;
   summary->range = range;
@@ -192,14 +234,18 @@ std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const 
   const EventScope scope = listed_scope(*trace);
   const bool are_too_many = count_within(*trace, scope.lanes(), range) > most_listed(*trace);
   for (const auto& [run, lanes] : lanes_by_run(*trace, scope.lanes())) {
-    const std::vector<NameSum> sums = sums_by_name(*trace, lanes, range, stop);
+    const std::vector<NameSum> sums = sums_of_known(*trace, lanes, open, range, stop);
     const NamesOfFamilies families = families_of(*trace, sums);
-    if (are_too_many)
+    if (are_too_many) {
       add(*trace, summary->sums, run, families, by_family(*trace, sums));
-    else
-      add(*trace, summary->names, run, families, statistics_by_name(*trace, gather_events(*trace, lanes, filter, stop), stop, Grouping::kFamilies));
+      continue;
+    }
+    std::vector<EventRef> events = gather_events(*trace, lanes, filter, stop);
+    std::erase_if(events, [&](EventRef event) { return std::binary_search(open.events.begin(), open.events.end(), event); });
+    add(*trace, summary->names, run, families, statistics_by_name(*trace, events, stop, Grouping::kFamilies));
   }
-  summary->partly_within = count_partly_within(*trace, scope.lanes(), range);
+  summary->partly_within = count_partly_within(*trace, scope.lanes(), open, range);
+  summary->open = count_open(*trace, scope.lanes(), open, range);
   if (stop.stop_requested()) return nullptr;
   if (const Result<void> all = check_all_was_read(*trace); !all) {
     summary->busy.clear();
@@ -219,6 +265,9 @@ QString summary_html(const RangeSummary& summary) {
     html += QStringLiteral("<p class='label'>%1</p>")
                 .arg(QObject::tr("Only partly in the selected range, but counted whole: %1")
                          .arg(shown_text(timeline::format_counted(summary.partly_within, "event"))));
+  if (summary.open > 0)
+    html += QStringLiteral("<p class='label'>%1</p>")
+                .arg(QObject::tr("Not counted, since they have not ended: %1").arg(shown_text(timeline::format_counted(summary.open, "event"))));
   for (std::size_t i = 0; i < std::min(summary.names.size(), kShownNames); ++i) {
     const NameStatistics& entry = summary.names[i].entry;
     html += entry_html(*summary.trace, summary.names[i],

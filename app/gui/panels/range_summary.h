@@ -11,6 +11,7 @@
 #include <QString>
 
 #include "model/events/event_statistics.h"
+#include "model/events/event_values.h"
 #include "panels/utilisation.h"
 #include "timeline/core/lanes/communication_time.h"
 #include "timeline/core/lanes/idle_time.h"
@@ -37,18 +38,20 @@ struct RangeSummary {
   std::vector<OfRun<NameStatistics>> names;
   std::vector<OfRun<NameSum>> sums;  // instead of names, if there are more events than most_listed()
   std::uint64_t partly_within = 0;   // how many of the events begin before the range or end after it
+  std::uint64_t open = 0;            // events that have not ended: they lie in the range too, and are in nothing above
   std::string lack;                  // why there are no names and sums although there are events: some can no longer be read
 };
 
 // For each GPU that worked, how long it was idle in the range, between its first and last work. `of_range`: over this range, in one piece. O(tracks).
 [[nodiscard]] std::vector<std::pair<GpuId, Nanoseconds>> idle_in(const Trace& trace, const Utilisation& of_range);
 
-// Samples and thread states are left out, as in lists. `idle`, `communication`: null if not known. Returns null when asked to stop. O(events in the range + GPU
-// events); if there are more than most_listed(), O(segments + events of segments that the range cuts) for the sums.
+// Samples and thread states are left out, as in lists, and events that have not ended: nobody knows how long they will take. `idle`, `communication`: null if
+// not known. Returns null when asked to stop. O(events in the range + GPU events); if there are more than most_listed(), O(segments + events of segments that
+// the range cuts) for the sums.
 [[nodiscard]] std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace,
                                                                   const std::shared_ptr<const timeline::IdleTime>& idle,
                                                                   const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,
-                                                                  const std::stop_token& stop);
+                                                                  const OpenEvents& open, const std::stop_token& stop);
 
 // As rich text: a block for each name, for a narrow column.
 [[nodiscard]] QString summary_html(const RangeSummary& summary);

@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QLineEdit>
 #include <QScrollBar>
+#include <QTextBrowser>
 
 #include "../../../timeline/traces.h"
 #include "base/jobs/while_shown.h"
@@ -107,6 +108,14 @@ class RefreshTest : public QObject {
     table.sortByColumn(ui::EventTableModel::columnOf(EventColumn::kDuration), Qt::DescendingOrder);
     QVERIFY(settle(*window_));
     QCOMPARE(cell(table, 0, "Duration"), QString("open, 85.000 ms"));
+    // In a selected range, which the open one reaches into.
+    state.setSelectedRange(TimeRange{2 * kPeriod, 40 * kPeriod});
+    const auto* details = window_->findChild<ui::DetailsPanel*>()->findChild<QTextBrowser*>();
+    QVERIFY(wait_for([&] { return settle(*window_) && details->toPlainText().contains("tick"); }, 10'000));
+    const QString said = details->toPlainText().replace(QChar::Nbsp, u' ');
+    QVERIFY2(said.contains("count 3") && said.contains(QString::fromUtf8("min 999.000 µs")), qPrintable(said));
+    QVERIFY2(said.contains("Not counted, since they have not ended: 1 event") && !said.contains("Only partly"), qPrintable(said));
+    state.setSelectedRange(std::nullopt);
     // It has ended, but the list was made before.
     state.setTrace(after_ticks(7), ui::TraceChange::kSnapshot);
     state.setOpenEvents({{lane, 7}}, 91 * kPeriod);
