@@ -18,6 +18,7 @@
 #include "base/text/diagnostic_text.h"
 #include "model/events/event_values.h"
 #include "model/trace/compact/segment_check.h"
+#include "model/trace/completeness.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/segments/scratch_memory.h"
 #include "tables/table_look.h"
@@ -144,15 +145,27 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
       state_(state),
       tabs_(new QTabWidget(this)),
       recording_(new QTextBrowser(this)),
-      processes_(
-          list_with({tr("Process"), tr("How it ended"), tr("Produced"), tr("Dropped"), tr("Late"), tr("Invalid"), tr("Executable")}, tr("Processes"), this)),
+      processes_(list_with({tr("Process"), tr("How It Ended"), tr("Records"), tr("Dropped Records"), tr("Late"), tr("Invalid"), tr("Executable")},
+                           tr("Processes"), this)),
+      missing_(new QLabel(this)),
       messages_(list_with({tr("Time"), tr("Severity"), tr("Process"), tr("Message")}, tr("Messages"), this)),
       output_(new QPlainTextEdit(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(tabs_);
   tabs_->setDocumentMode(true);
-  tabs_->addTab(processes_, tr("Processes"));
+  auto* page = new QWidget(this);
+  auto* lines = new QVBoxLayout(page);
+  lines->setContentsMargins(0, 0, 0, 0);
+  lines->setSpacing(0);
+  lines->addWidget(missing_);
+  lines->addWidget(processes_, 1);
+  missing_->setObjectName(QStringLiteral("missing"));
+  missing_->setContentsMargins(8, 3, 8, 3);
+  missing_->setWordWrap(true);
+  missing_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  missing_->hide();
+  tabs_->addTab(page, tr("Processes"));
   tabs_->addTab(messages_, tr("Messages"));
   tabs_->addTab(output_, tr("Output"));
   tabs_->addTab(recording_, tr("Recording"));
@@ -167,6 +180,7 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return while_shown_.soon();
     processes_->clear();
+    missing_->hide();
     messages_->clear();
     recording_->clear();
     output_->clear();
@@ -251,6 +265,10 @@ void DiagnosticsPanel::showRecording(const Trace& trace) {
 }
 
 void DiagnosticsPanel::showProcesses(const Trace& trace) {
+  // Of all processes, also what is not counted for each: records are what processes wrote, stacks and samples were read from outside.
+  const bool is_missing = now_ == Recording::kIsOver && !missing_text(trace).empty();
+  missing_->setText(is_missing ? shown_text(completeness_message(completeness_text(trace))) : QString());
+  missing_->setVisible(is_missing);
   const int known = processes_->topLevelItemCount();
   for (ProcessId id = 0; id < trace.processes().size(); ++id) {
     const Process& process = trace.processes()[id];

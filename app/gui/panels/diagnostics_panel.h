@@ -53,6 +53,7 @@ class DiagnosticsPanel : public QWidget {
   QTabWidget* tabs_;
   QTextBrowser* recording_;
   QTreeWidget* processes_;
+  QLabel* missing_;  // above the processes
   QTreeWidget* messages_;
   QPlainTextEdit* output_;
   std::vector<std::filesystem::path> files_;

@@ -6,14 +6,18 @@
 #include <QCategoryAxis>
 #include <QComboBox>
 #include <QDockWidget>
+#include <QFileDialog>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPlainTextEdit>
+#include <QScopeGuard>
 #include <QScreen>
 #include <QStatusBar>
 #include <QTabBar>
 #include <QToolButton>
+#include <QTreeView>
 #include <QTreeWidget>
 
 #include "base/room/elided_label.h"
@@ -29,6 +33,7 @@
 #include "timeline/core/pixels/colors.h"
 #include "timeline/widget/shown_text.h"
 #include "window/look/theme.h"
+#include "window/trace_status.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -137,6 +142,17 @@ class RoomTest : public QObject {
       const int wanted = std::min(list->sizeHintForColumn(section), table->fontMetrics().averageCharWidth() * 26);
       QVERIFY2(table->columnWidth(section) >= wanted, qPrintable(QString("%1 of %2").arg(table->columnWidth(section)).arg(wanted)));
     }
+  }
+
+  // What was dropped that is no record is said beside the records of processes.
+  void diagnosticsSayAllThatWasDropped() {
+    window_->showPanel("diagnostics");
+    QVERIFY(settle(*window_));
+    const auto* missing = window_->findChild<ui::DiagnosticsPanel*>()->findChild<QLabel*>("missing");
+    QVERIFY(missing != nullptr && missing->isVisible());
+    QVERIFY2(missing->text().contains("536 Python stacks dropped"), qPrintable(missing->text()));
+    const MainWindow* whole = window_.get();
+    QVERIFY2(whole->findChild<ui::PartsLabel*>()->text().contains(missing->text()), qPrintable(missing->text()));  // the same words as in the status bar
   }
 
   void whatIsSearchedInTheFlameGraphCanBeRead() {
