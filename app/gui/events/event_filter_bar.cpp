@@ -124,6 +124,11 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   connect(text_, &QLineEdit::returnPressed, this, &EventFilterBar::applyFilter);
   connect(minimum_, &QLineEdit::textEdited, typing, qOverload<>(&QTimer::start));
   connect(minimum_, &QLineEdit::returnPressed, this, &EventFilterBar::applyFilter);
+  // A number without a unit is in nanoseconds, which is not what everyone means.
+  connect(minimum_, &QLineEdit::editingFinished, this, [this] {
+    const std::optional<Nanoseconds> minimum = parse_time(minimum_->text());
+    if (minimum && *minimum > 0 && minimum_->text().trimmed().back().isDigit()) minimum_->setText(QString::fromStdString(timeline::format_duration(*minimum)));
+  });
   for (QLineEdit* field : {text_, minimum_})
     leave_with_escape(*field, [this, typing] {
       typing->stop();

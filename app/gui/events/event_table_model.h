@@ -80,6 +80,8 @@ class EventTableModel : public QAbstractTableModel {
   [[nodiscard]] const LatestJob& sorting() const { return job_; }
   // True if there are more events than are held in memory: their order is or will be stored in a file, unless they are folded.
   [[nodiscard]] bool isStored() const { return wanted_ && wanted_->stream; }
+  // The families, each event that is alone in its family as one; null: the rows are events.
+  [[nodiscard]] const std::shared_ptr<const std::vector<EventFold>>& folds() const { return folds_; }
   // The number of events; an upper bound while their order is not whole.
   [[nodiscard]] std::uint64_t count() const { return !list_ ? 0 : stored_ ? stored_->size() : folds_ ? folded_ : list_->count(); }
   // Keeps what is shown, which is then not whole.

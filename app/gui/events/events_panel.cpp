@@ -17,6 +17,7 @@
 #include "events/value_chips.h"
 #include "export/trace_writing.h"
 #include "model/events/event_text.h"
+#include "model/stats/table.h"
 #include "model/trace/combining/parts.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
@@ -41,6 +42,20 @@ constexpr InitialColumn kInitialColumns[] = {
 constexpr int kWidestNumber = 999'999;
 constexpr int kRunCharacters = 7;  // of its title with the sort indicator
 constexpr int kCellMargin = 4;     // px in front of the text of a cell, approximately
+
+Message families_text(std::uint64_t count) {
+  return Message(count == 1 ? "{number} family" : "{number} families", {{"number", timeline::format_count(count)}});
+}
+
+// A line for each family, as on the screen.
+stats::Table table_of(const std::vector<EventFold>& folds) {
+  stats::Table table({stats::texts("Family"), stats::words("Kind"), stats::integers("Instances"), stats::integers("Start", stats::Unit::kNanoseconds),
+                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Bytes")});
+  for (const EventFold& fold : folds)
+    table.add_row(table.add_text(fold.family), table.add_text(std::string(event_kind_name(fold.kind))), static_cast<std::int64_t>(fold.count), fold.start,
+                  fold.duration, fold.bytes > 0 ? static_cast<std::int64_t>(fold.bytes) : stats::kNoInteger);
+  return table;
+}
 
 }  // namespace
 
@@ -531,6 +546,8 @@ void EventsPanel::showCount() {
   const QString counted = shown_text(timeline::format_counted(count, "event"));
   if (shown_.areTooMany())
     count_->setText(tr("more than %1").arg(shown_text(timeline::format_counted(most_listed(*state_.trace()), "event"))));
+  else if (model_->folds() && model_->isWhole())
+    count_->setText(tr("%1 of %2").arg(shown_text(families_text(model_->folds()->size())), counted));
   else
     count_->setText(model_->isStored() && !model_->isWhole() ? tr("up to %1").arg(counted) : counted);
   nothing_->setText(count == 0 ? whyNothing() : QString());
@@ -552,7 +569,11 @@ QString EventsPanel::whyNothing() const {
   return shown_.whyNone();
 }
 
+bool EventsPanel::showsFamilies() const { return model_->folding() == Folding::kFamilies; }
+
 QString EventsPanel::whyNoExport() const {
+  if (showsFamilies())
+    return model_->folds() && model_->isWhole() ? QString() : tr("The families are still being added up. Export them when the table is complete.");
   if (model_->isStored()) return tr("There are too many events to write them in this order. Use File > Save as, or: lanescope export -t csv");
   if (!model_->events() || model_->order().size() != model_->events()->events.size())
     return tr("The events are still being sorted. Export them when the table is complete.");
@@ -673,6 +694,7 @@ void EventsPanel::copySelection() {
 }
 
 Exports::Write EventsPanel::csvWriter() const {
+  if (model_->folds()) return csv_writer(std::make_shared<const stats::Table>(table_of(*model_->folds())));
   return [list = model_->events(), order = model_->sharedOrder(), columns = shownColumns()](const Exports::Destination& to, const std::stop_token& stop) {
     return write_text(to, stop,
                       [&](const TextConsumer& consumer) { return write_events(list->values, *order, columns, Delimiter::kComma, consumer, {}, to.progress); });

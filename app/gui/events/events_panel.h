@@ -47,7 +47,10 @@ class EventsPanel : public QWidget {
   void copySelection();
   static constexpr std::size_t kLargestCopy = 1'000'000;  // the clipboard takes this size without problems
   [[nodiscard]] bool isCopying() const { return copying_.isRunning(); }
-  // Returns a function that writes the events that are shown now, in their order and with their columns, as CSV. Requires: whyNoExport() is empty.
+  // True if a line stands for a family.
+  [[nodiscard]] bool showsFamilies() const;
+  // Returns a function that writes as CSV what is shown now, in its order: the events with their columns, or the families with their sums. Requires:
+  // whyNoExport() is empty.
   [[nodiscard]] Exports::Write csvWriter() const;
   // Why an export is not possible now, in one sentence; empty if it is possible.
   [[nodiscard]] QString whyNoExport() const;

@@ -532,8 +532,10 @@ void MainWindow::saveAs() {
 void MainWindow::exportEvents() {
   if (const QString why = events_->whyNoExport(); !why.isEmpty()) return showFailure(why, MessageSubject::kExport);
   const Exports::Write write = events_->csvWriter();  // of what is shown now
+  const bool are_families = events_->showsFamilies();
   const QString path =
-      exports_->chooseFile(tr("Export events as CSV"), session_.file(), exportName(QStringLiteral("events")), {{tr("CSV"), QStringLiteral(".csv")}});
+      exports_->chooseFile(are_families ? tr("Export families as CSV") : tr("Export events as CSV"), session_.file(),
+                           exportName(are_families ? QStringLiteral("families") : QStringLiteral("events")), {{tr("CSV"), QStringLiteral(".csv")}});
   if (path.isEmpty()) return;
   writeExport(path, write);
 }

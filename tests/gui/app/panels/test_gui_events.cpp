@@ -395,6 +395,11 @@ class EventsTest : public KnownTraceTest {
     QVERIFY(settle(*window_));
     QCOMPARE(names(), QStringList({"▸ step *", "▸ layer1", "once"}));
     QCOMPARE(table_->model()->index(0, 0).data().toString(), QString("12"));
+    const auto says = [&](const char* text) {
+      const QList<QLabel*> labels = window_->events().findChildren<QLabel*>();
+      return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->text() == text; });
+    };
+    QVERIFY(says("3 families of 25 events"));
     QCOMPARE(cell(*table_, 0, EventColumn::kDuration), QString("6.066 µs"));  // 12 · 500 + 66 ns
     click_header(*table_, EventColumn::kDuration);                            // the longest sum first
     QVERIFY(settle(*window_));
@@ -440,6 +445,24 @@ class EventsTest : public KnownTraceTest {
       if (button->text() == "Families") button->click();
     QVERIFY(settle(*window_));
     QCOMPARE(names().size(), 25);
+  }
+
+  void aNumberWithoutAUnitSaysInWhichItIs() {
+    auto* field = window_->events().findChild<QLineEdit*>(QString(), Qt::FindChildrenRecursively);
+    for (auto* each : window_->events().findChildren<QLineEdit*>())
+      if (each->accessibleName() == "Shortest duration") field = each;
+    field->setFocus();
+    QTest::keyClicks(field, "5");
+    QTest::keyClick(field, Qt::Key_Return);
+    QCOMPARE(field->text(), QString("5 ns"));
+    QCOMPARE(window_->state().filter().minimum_duration, Nanoseconds{5});
+    field->selectAll();
+    QTest::keyClicks(field, "2 us");
+    QTest::keyClick(field, Qt::Key_Return);
+    QCOMPARE(field->text(), QString("2 us"));
+    QCOMPARE(window_->state().filter().minimum_duration, Nanoseconds{2'000});
+    field->clear();
+    QTest::keyClick(field, Qt::Key_Return);
   }
 
   void aFamilyOfCallsIsCalledAsItsCallsAre() {

@@ -211,6 +211,40 @@ class ExportTest : public KnownTraceTest {
     QCOMPARE(offered(QKeySequence(Qt::CTRL | Qt::Key_E), {}), QDir(there).absolutePath());
   }
 
+  // Ctrl+E writes what is on the screen: a line for each family.
+  void savesFamiliesAsTheyAreShown() {
+    window_->showPanel("events");
+    window_->events().setFolding(ui::Folding::kFamilies);
+    QVERIFY(settle(*window_));
+    const int families = events_table(*window_)->model()->rowCount();
+    const QString path = path_of("families.csv");
+    QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
+    QString title;
+    const DialogAnswers answers([&](QDialog& dialog) {
+      auto* files = qobject_cast<QFileDialog*>(&dialog);
+      if (files == nullptr) return dialog.reject();
+      title = files->windowTitle();
+      choose(*files, path);
+    });
+    QVERIFY(press(QKeySequence(Qt::CTRL | Qt::Key_E)));
+    QVERIFY(wait_for([&] { return !ended.isEmpty() && !window_->exports().isWriting(); }));
+    QVERIFY(title.startsWith("Export families as CSV"));
+    QFile csv(path);
+    QVERIFY(csv.open(QIODevice::ReadOnly));
+    const QList<QByteArray> lines = csv.readAll().trimmed().split('\n');
+    QCOMPARE(lines[0].trimmed(), QByteArray("Family,Kind,Instances,Start (ns),Total Time (ns),Bytes"));
+    QCOMPARE(lines.size(), families + 1);
+    int counted = 0;
+    for (const QByteArray& line : lines.mid(1)) {
+      const QList<QByteArray> cells = line.trimmed().split(',');
+      if (cells[0] != "gemm") continue;
+      counted = cells[2].toInt();
+      QCOMPARE(cells[4].toLongLong(), counted * static_cast<qlonglong>(kKernelDuration));
+    }
+    QVERIFY(counted > 1);
+    window_->events().setFolding(ui::Folding::kNone);
+  }
+
   // From the context menu of its rows: the same questions and messages as for other exports.
   void savesATableAsOtherFiles() {
     window_->showPanel("bubbles");
