@@ -12,6 +12,7 @@
 #include <QRegularExpression>
 #include <QScrollBar>
 #include <QTextDocumentFragment>
+#include <QTextLayout>
 #include <QUrl>
 #include <QVBoxLayout>
 
@@ -292,7 +293,23 @@ void DetailsPanel::show() {
   const auto subject = std::pair(state_.selectedEvent(), range);
   const int place = std::exchange(shown_subject_, subject) == subject ? browser_->verticalScrollBar()->value() : 0;
   browser_->setHtml(body);
+  alignBaselines();
   browser_->verticalScrollBar()->setValue(place);
+}
+
+// A letter that another font lends, as of Chinese, may reach higher than those around it, and would put the whole line lower than the cell beside it. Lines of
+// a fixed height have their baseline at four fifths of it.
+void DetailsPanel::alignBaselines() {
+  constexpr double kAboveBaseline = 0.8;  // of the height, as Qt lays it out
+  QTextLayout both(QStringLiteral("Ágy 持续"), browser_->document()->defaultFont());
+  both.beginLayout();
+  const QTextLine line = both.createLine();
+  both.endLayout();
+  QTextBlockFormat format;
+  format.setLineHeight(std::ceil(std::max(line.ascent() / kAboveBaseline, line.descent() / (1 - kAboveBaseline))), QTextBlockFormat::FixedHeight);
+  QTextCursor all(browser_->document());
+  all.select(QTextCursor::Document);
+  all.mergeBlockFormat(format);
 }
 
 QString DetailsPanel::eventHtml(EventRef event) const {

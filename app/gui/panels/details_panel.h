@@ -33,6 +33,7 @@ class DetailsPanel : public QWidget {
 
  private:
   void show();
+  void alignBaselines();
   [[nodiscard]] QString eventHtml(EventRef event) const;
   [[nodiscard]] QString waitsHtml(EventRef event) const;  // what it waited for
   [[nodiscard]] std::optional<TimeRange> wantedRange() const;

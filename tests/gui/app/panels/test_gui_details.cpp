@@ -1,4 +1,7 @@
 // What Details, the tooltip and the waits of an event say about gaps, with the same words and working links; and what the shares of rows are relative to.
+#include <cmath>
+
+#include <QAbstractTextDocumentLayout>
 #include <QDockWidget>
 #include <QHelpEvent>
 #include <QLabel>
@@ -8,6 +11,7 @@
 #include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextLayout>
+#include <QTextTable>
 #include <QToolTip>
 
 #include "../../../timeline/traces.h"
@@ -98,6 +102,38 @@ class DetailsTest : public QObject {
   Q_OBJECT
 
  private slots:
+  // Chinese letters may come from another font, which reaches higher.
+  void labelsAndValuesStandOnOneLine() {
+    const ui::CatalogueTranslator translator;
+    show_in(chinese());
+    QCoreApplication::installTranslator(const_cast<ui::CatalogueTranslator*>(&translator));
+    const auto back = qScopeGuard([&] {
+      QCoreApplication::removeTranslator(const_cast<ui::CatalogueTranslator*>(&translator));
+      show_in(english());
+    });
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    const std::shared_ptr<const Trace> trace = step_of(3);
+    window.state().setTrace(trace, ui::TraceChange::kOther);
+    window.state().setSelectedEvent(last_kernel(*trace));
+    QVERIFY(settle(window));
+    const auto* details = window.findChild<ui::DetailsPanel*>()->findChild<QTextBrowser*>();
+    const QAbstractTextDocumentLayout* layout = details->document()->documentLayout();
+    const auto baseline = [&](const QTextTableCell& cell) {
+      const QTextBlock block = cell.firstCursorPosition().block();
+      const QTextLine line = block.layout()->lineAt(0);
+      return layout->blockBoundingRect(block).top() + line.position().y() + line.ascent();
+    };
+    int rows = 0;
+    for (QTextFrame* frame : details->document()->rootFrame()->childFrames()) {
+      const auto* table = qobject_cast<QTextTable*>(frame);
+      for (int row = 0; table != nullptr && row < table->rows(); ++row, ++rows)
+        QVERIFY2(std::abs(baseline(table->cellAt(row, 0)) - baseline(table->cellAt(row, 1))) < 1,
+                 qPrintable(QString("row %1: %2 and %3").arg(row).arg(baseline(table->cellAt(row, 0))).arg(baseline(table->cellAt(row, 1)))));
+    }
+    QVERIFY(rows >= 5);
+  }
+
   void initTestCase() { use_empty_settings(); }
   void init() {
     window_ = window_of(known_trace_in(folder_));
