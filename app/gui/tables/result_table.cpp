@@ -111,7 +111,10 @@ ResultTable::ResultTable(const QString& name, const QString& accessible_name, QW
   connect(this, &QTableView::customContextMenuRequested, this, &ResultTable::showMenu);
   connect(this, &QTableView::doubleClicked, this, [this](const QModelIndex& index) { emit rowActivated(model_->tableRow(index.row())); });
   connect(horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, [this](int section, Qt::SortOrder order) {
-    if (model_->table()) sorted_ = {section, order};
+    if (!model_->table()) return;
+    const bool moves = sorted_.first != section;  // the title with the arrow needs room for it
+    sorted_ = {section, order};
+    if (moves && !fitting_) fitColumns();
   });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
     if (current.isValid() && !is_being_filled_) emit rowChosen(model_->tableRow(current.row()));

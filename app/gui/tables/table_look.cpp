@@ -7,6 +7,7 @@
 #include <QEvent>
 #include <QGuiApplication>
 #include <QHeaderView>
+#include <QStyle>
 
 namespace lanescope::ui {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 constexpr int kMeasuredRows = 100;
 constexpr int kWideInCharacters = 48;     // texts are first shortened down to this,
 constexpr int kNarrowInCharacters = 16;   // then all except the first texts down to this,
-constexpr int kLegibleInCharacters = 28;  // finally the first ones, which say what the line is about
+constexpr int kLegibleInCharacters = 28;  // then the first ones, which say what the line is about,
+constexpr int kShortestInCharacters = 12;  // finally those behind them once more
 constexpr std::size_t kFirstTexts = 2;
 
 // Reduces the sum of the widths to the room by shrinking the widest of `some` to the next widest, and so on, but not below `least`.
@@ -31,6 +33,23 @@ void shrink(const std::vector<int>& widths, const std::vector<int*>& some, int r
     for (int* width : some)
       if (*width == widest) *width -= std::max(1, step);
     excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
+  }
+}
+
+// Titles have room for the arrow of the order, which only one of them shows. Takes that of the others as far as cells need less than their title.
+void take_room_of_arrows(const QTableView& table, const std::map<int, int>& chosen, std::vector<int>& widths, int room) {
+  const QHeaderView* header = table.horizontalHeader();
+  const QAbstractItemView& cells = table;  // whose sizeHintForColumn() is public
+  const QStyle* style = table.style();
+  const int margins = 2 * (style->pixelMetric(QStyle::PM_HeaderMargin, nullptr, header) + 2);
+  for (int column = 0; column < header->count(); ++column) {
+    const int excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
+    if (excess <= 0) return;
+    if (header->isSectionHidden(column) || chosen.contains(column) || column == header->sortIndicatorSection()) continue;
+    int& width = widths[static_cast<std::size_t>(column)];
+    const QString title = table.model()->headerData(column, Qt::Horizontal).toString();
+    const int least = std::max(header->fontMetrics().horizontalAdvance(title) + margins, cells.sizeHintForColumn(column) + 1);
+    width = std::max(std::min(width, least), width - excess);
   }
 }
 
@@ -107,6 +126,8 @@ void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std:
   shrink(widths, texts, room, character * kWideInCharacters);
   shrink(widths, further, room, character * kNarrowInCharacters);
   shrink(widths, first_texts, room, character * kLegibleInCharacters);
+  take_room_of_arrows(table, chosen, widths, room);
+  shrink(widths, further, room, character * kShortestInCharacters);
   int last = header->count() - 1;  // the last visible column, from left to right
   while (last >= 0 && header->isSectionHidden(header->logicalIndex(last))) --last;
   if (last >= 0) {

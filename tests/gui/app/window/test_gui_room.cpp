@@ -144,6 +144,28 @@ class RoomTest : public QObject {
     }
   }
 
+  // Beside Details, on a screen of 1366 x 768.
+  void groupsOfBubblesHaveAllColumnsInSight() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'350, 720);
+    window.show();
+    QVERIFY(open_and_settle(window, recorded("torch_training_workers0.trace")));
+    window.showPanel("bubbles");
+    QVERIFY(settle(window));
+    const ui::ResultTable& groups = window.bubbles().groups();
+    const QHeaderView& header = *groups.horizontalHeader();
+    QVERIFY2(wait_for([&] { return header.length() <= groups.viewport()->width(); }, 5'000),
+             qPrintable(QString("%1 of %2 px").arg(header.length()).arg(groups.viewport()->width())));
+    const QAbstractItemView* const list = &groups;  // its sizeHintForColumn() is public
+    for (int column = 0; column < header.count(); ++column) {
+      const bool is_number = (groups.model()->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) != 0;
+      if (header.isSectionHidden(column) || !is_number) continue;
+      const QString title = groups.model()->headerData(column, Qt::Horizontal).toString();
+      QVERIFY2(header.sectionSize(column) >= list->sizeHintForColumn(column), qPrintable(title));
+      QVERIFY2(header.sectionSize(column) > header.fontMetrics().horizontalAdvance(title), qPrintable(title));
+    }
+  }
+
   // What was dropped that is no record is said beside the records of processes.
   void diagnosticsSayAllThatWasDropped() {
     window_->showPanel("diagnostics");
