@@ -29,7 +29,7 @@ FleetWindow::FleetWindow(FleetFile fleet, const QString& path, QWidget* parent)
       legend_(new QLabel),
       chosen_(new QLabel),
       open_(new QPushButton(tr("&Open"))) {
-  setWindowTitle(tr("Fleet – %1").arg(QFileInfo(path).absoluteDir().dirName()));
+  setWindowTitle(tr("Fleet — %1").arg(QFileInfo(path).absoluteDir().dirName()));
   setAttribute(Qt::WA_DeleteOnClose);
   layOut();
   connect(measure_, &QComboBox::currentIndexChanged, this, &FleetWindow::showMap);

@@ -22,6 +22,7 @@
 #include "export/save_dialog.h"
 #include "export/trace_writing.h"
 #include "kernels/source_files.h"
+#include "loading/choose_files.h"
 #include "model/file/privacy.h"
 #include "model/import/open_trace.h"
 #include "model/text/language.h"
@@ -482,13 +483,13 @@ void MainWindow::savePicture() {
 
 void MainWindow::chooseFile() {
   const QString folder = session_.file().isEmpty() ? QString() : QFileInfo(session_.file()).absolutePath();
-  const QStringList paths = QFileDialog::getOpenFileNames(this, tr("Open a trace, or several as one"), folder, file_filters());
+  const QStringList paths = choose_files(this, tr("Open a trace, or several as one"), folder, file_filters(), QFileDialog::ExistingFiles);
   if (!paths.isEmpty()) openTogether(paths);
 }
 
 void MainWindow::chooseBeside() {
   const QString folder = session_.file().isEmpty() ? QString() : QFileInfo(session_.file()).absolutePath();
-  const QString path = QFileDialog::getOpenFileName(this, tr("Open a trace beside this one"), folder, file_filters());
+  const QString path = choose_files(this, tr("Open a trace beside this one"), folder, file_filters(), QFileDialog::ExistingFile).value(0);
   if (path.isEmpty()) return;
   if (state_.trace()) docks_->raise(diff_);
   openBeside(path);

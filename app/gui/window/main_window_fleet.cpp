@@ -1,9 +1,9 @@
 // How the main window handles results about many recordings.
-#include <QFileDialog>
 #include <QFileInfo>
 
 #include "fleet/fleet_file.h"
 #include "fleet/fleet_window.h"
+#include "loading/choose_files.h"
 #include "window/main_window.h"
 
 namespace lanescope::ui {
@@ -17,7 +17,8 @@ void MainWindow::begin(const Wish& wish) {
 
 void MainWindow::chooseFleet() {
   const QString folder = session_.file().isEmpty() ? QString() : QFileInfo(session_.file()).absolutePath();
-  const QString path = QFileDialog::getOpenFileName(this, tr("Open an answer of lanescope fleet"), folder, tr("Fleets (fleet.json *.json);;All files (*)"));
+  const QString path =
+      choose_files(this, tr("Open an answer of lanescope fleet"), folder, tr("Fleets (fleet.json *.json);;All files (*)"), QFileDialog::ExistingFile).value(0);
   if (!path.isEmpty()) openFleet(path);
 }
 

@@ -376,7 +376,7 @@ void MainWindow::showTitle() {
     name = tr("%1 | %2").arg(name, pair().second().name());
   else if (parts > 1 && !QFileInfo(path).isDir())
     name = tr("%1 and %n more", nullptr, static_cast<int>(parts) - 1).arg(name);
-  setWindowTitle(path.isEmpty() ? tr("Lanescope") : tr("%1 – Lanescope").arg(name));
+  setWindowTitle(path.isEmpty() ? tr("Lanescope") : tr("%1 — Lanescope").arg(name));
 }
 
 void MainWindow::showActivity() {

@@ -553,7 +553,7 @@ class CompareTest : public TwoRunsTest {
 
     window_->alignment().findChild<QPushButton*>("close_b")->click();
     QVERIFY(settled());
-    QVERIFY2(window_->windowTitle().startsWith("faster.trace – "), qPrintable(window_->windowTitle()));
+    QVERIFY2(window_->windowTitle().startsWith(QString::fromUtf8("faster.trace — ")), qPrintable(window_->windowTitle()));
     window_->showPanel("findings");
     QVERIFY(settled());
     QVERIFY2(window_->findings().command().endsWith("faster.trace"), qPrintable(window_->findings().command()));
@@ -612,7 +612,7 @@ class CompareTest : public TwoRunsTest {
     QVERIFY(open_beside_and_settle(*window_, faster_));
     window_->alignment().findChild<QPushButton*>("close_b")->click();
     QVERIFY(settled());
-    QVERIFY2(window_->windowTitle().startsWith("known.trace – "), qPrintable(window_->windowTitle()));
+    QVERIFY2(window_->windowTitle().startsWith(QString::fromUtf8("known.trace — ")), qPrintable(window_->windowTitle()));
   }
 
   void aSearchIsOfTheTracesThatAreShown() {

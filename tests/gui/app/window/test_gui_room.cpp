@@ -166,6 +166,29 @@ class RoomTest : public QObject {
     }
   }
 
+  // Names have the room that size, kind and date leave.
+  void columnsOfTheDialogOfFilesAreWhole() {
+    QStringList cut;
+    int seen = 0;
+    const DialogAnswers answers([&](QDialog& dialog) {
+      auto* files = qobject_cast<QFileDialog*>(&dialog);
+      auto* list = files == nullptr ? nullptr : files->findChild<QTreeView*>("treeView");
+      if (list == nullptr) return dialog.reject();
+      files->setDirectory(QString::fromStdString(data_file("README.md").parent_path().string()));
+      wait_for([&] { return list->model()->rowCount(list->rootIndex()) > 10; }, 10'000);
+      const QAbstractItemView* const view = list;
+      for (int column = 0; column < list->header()->count(); ++column) {
+        ++seen;
+        if (!wait_for([&] { return list->columnWidth(column) >= view->sizeHintForColumn(column); }, 1'000))
+          cut += QString("%1: %2 of %3").arg(column).arg(list->columnWidth(column)).arg(view->sizeHintForColumn(column));
+      }
+      dialog.reject();
+    });
+    window_->actions().open->trigger();
+    QVERIFY(seen >= 4);
+    QVERIFY2(cut.isEmpty(), qPrintable(cut.join(u'|')));
+  }
+
   // What was dropped that is no record is said beside the records of processes.
   void diagnosticsSayAllThatWasDropped() {
     window_->showPanel("diagnostics");

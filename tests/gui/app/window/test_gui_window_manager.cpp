@@ -5,6 +5,7 @@
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QProcess>
+#include <QScopeGuard>
 #include <QScreen>
 #include <QScrollBar>
 #include <QTabBar>
@@ -179,6 +180,29 @@ class WindowManagerTest : public QObject {
     QVERIFY(wait_for(is_in_front, 10'000));
     details->setFloating(false);
     QVERIFY(window.close());
+  }
+
+  // Qt puts the name of the program behind that of a dialog.
+  void windowsAndDialogsNameTheProgramAlike() {
+    QGuiApplication::setApplicationDisplayName(QStringLiteral("Lanescope"));  // as the program does
+    const auto back = qScopeGuard([] { QGuiApplication::setApplicationDisplayName({}); });
+    const auto window = window_of(known_);
+    QVERIFY(window);
+    const auto title_of = [](const QWidget& shown) {
+      QProcess asked;
+      asked.start(QStringLiteral("xdotool"), {QStringLiteral("getwindowname"), QString::number(shown.winId())});
+      asked.waitForFinished();
+      return QString::fromUtf8(asked.readAllStandardOutput()).trimmed();
+    };
+    QVERIFY2(wait_for([&] { return title_of(*window) == QString::fromUtf8("known.trace — Lanescope"); }, 10'000), qPrintable(title_of(*window)));
+    QString of_dialog;
+    const DialogAnswers answers([&](QDialog& dialog) {
+      wait_for([&] { return title_of(dialog).endsWith("Lanescope"); }, 10'000);
+      of_dialog = title_of(dialog);
+      dialog.reject();
+    });
+    window->actions().keys->trigger();
+    QCOMPARE(of_dialog, QString::fromUtf8("Keyboard and mouse — Lanescope"));
   }
 
   // Right after a filter was typed: on a display, a field takes these keys to move to the end of its line.
