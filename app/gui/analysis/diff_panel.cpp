@@ -159,6 +159,11 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
   offerSides(*table_, [this](TableRow row, Side side) { showItem(items_[row], side); });
   offerSides(*counters_, [this](TableRow row, Side side) { showLaunches(changes_[row], side); });
   connect(table_, &ResultTable::rowActivated, this, [this](TableRow row) { listItem(items_[row]); });
+  auto* list = new QAction(tr("Show in Events View"), table_);
+  connect(list, &QAction::triggered, this, [this] {
+    if (const std::optional<TableRow> row = table_->chosenRow()) listItem(items_[*row]);
+  });
+  table_->addAction(list);
   connect(counters_, &ResultTable::rowActivated, this, &DiffPanel::kernelRequested);
   connect(&pair, &TracePair::sidesChanged, this, &DiffPanel::forget);
   forget();

@@ -7,8 +7,10 @@
 #include <QLineEdit>
 #include <QPushButton>
 
+#include "../../../timeline/traces.h"
 #include "analysis/longest.h"
 #include "base/text/texts.h"
+#include "export/trace_writing.h"
 #include "fixture/known_trace_test.h"
 #include "fixture/menus.h"
 #include "fixture/panel_tables.h"
@@ -296,6 +298,49 @@ class CompareTest : public TwoRunsTest {
     QVERIFY(settle(window));
     steps = starts_of("step 1");
     QCOMPARE(steps[0], steps[1]);
+  }
+
+  // Where two domains have a family of ranges, the row of each says its domain; its events have no such name.
+  void aRowAboutRangesOfADomainLeadsToThem() {
+    const auto run = [&](const char* name, Nanoseconds duration) {
+      SmallTrace trace;
+      trace.builder.set_domain(trace.process, 5, "loader");
+      std::vector<Event> steps, loads, loaded;
+      for (int i = 0; i < 20; ++i) {
+        const Nanoseconds begin = i * 1'000'000;
+        steps.push_back(trace.event(begin, begin + 900'000, "step " + std::to_string(i)));
+        loads.push_back(trace.event(begin + 10'000, begin + 20'000, "load " + std::to_string(i)));
+        loaded.push_back(trace.event(begin + 100'000, begin + 100'000 + duration, "load " + std::to_string(i)));
+      }
+      trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), steps, std::vector<std::uint32_t>(steps.size(), 0));
+      trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges), loads, std::vector<std::uint32_t>(loads.size(), 1));
+      trace.builder.add(trace.on_thread(TrackKind::kNvtxRanges, 5), loaded, std::vector<std::uint32_t>(loaded.size(), 0));
+      const std::shared_ptr<const Trace> whole = trace.builder.snapshot();
+      const QString path = pathOf(name);
+      return ui::write_trace(whole, {path.toStdString(), Readers::kAsUsual, whole, 0}, {}).has_value() ? path : QString();
+    };
+    const QString a = run("domains-a.trace", 300'000), b = run("domains-b.trace", 150'000);
+    QVERIFY(!a.isEmpty() && !b.isEmpty());
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, a));
+    window.showPanel("diff");
+    QVERIFY(open_beside_and_settle(window, b));
+    ui::ResultTable& table = window.diff().table();
+    int row = 0;
+    while (row < table.results().rowCount() && cell(table, row, "Name") != "load *@loader") ++row;
+    QVERIFY2(row < table.results().rowCount(), qPrintable(window.diff().summary()));
+    table.selectRow(row);
+    QVERIFY(settle(window));
+    const EventRef selected = window.state().selectedEvent();
+    QVERIFY2(selected.valid(), qPrintable(window.messages().text()));
+    const Trace& trace = *window.state().trace();
+    QVERIFY(trace.name(trace.event(selected).name).starts_with("load "));
+    for (QAction* action : table.actions())
+      if (action->text() == "Show in Events View") action->trigger();
+    QVERIFY(settle(window));
+    QVERIFY2(events_table(window)->model()->rowCount() == 80,
+             qPrintable(QString::number(events_table(window)->model()->rowCount())));  // of both domains and runs
   }
 
   // Three steps of 10, 20 and 90 us; the mean is 40.
