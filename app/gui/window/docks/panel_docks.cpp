@@ -12,7 +12,15 @@
 #include <QStyle>
 #include <QTabBar>
 
+#include "window/docks/panel_room.h"
+
 namespace lanescope::ui {
+
+namespace {
+
+QWidget* panel_in(const QDockWidget& dock) { return static_cast<const PanelRoom*>(dock.widget())->widget(); }
+
+}  // namespace
 
 PanelDocks::PanelDocks(QMainWindow& window) : window_(window) {
   using Option = QMainWindow::DockOption;
@@ -32,8 +40,9 @@ PanelDocks::~PanelDocks() {
   }
 }
 
-void PanelDocks::add(const QString& title, const QString& name, QWidget* content, QMenu& menu) {
+void PanelDocks::add(const QString& title, const QString& name, QWidget* panel, QMenu& menu) {
   auto* dock = new QDockWidget(title, &window_);
+  auto* content = new PanelRoom(*panel);
   dock->setObjectName(name);
   dock->setWidget(content);
   docks_.push_back(dock);
@@ -239,9 +248,9 @@ void PanelDocks::gather() {
   }
 }
 
-void PanelDocks::raise(const QWidget* content) {
+void PanelDocks::raise(const QWidget* panel) {
   for (QDockWidget* dock : docks_) {
-    if (dock->widget() != content) continue;
+    if (panel_in(*dock) != panel) continue;
     dock->show();
     dock->raise();
   }
@@ -249,19 +258,19 @@ void PanelDocks::raise(const QWidget* content) {
 
 void PanelDocks::raise(const QString& name) {
   for (const QDockWidget* dock : docks_)
-    if (dock->objectName() == name) raise(dock->widget());
+    if (dock->objectName() == name) raise(panel_in(*dock));
 }
 
-void PanelDocks::enter(const QWidget* content) {
-  raise(content);
-  if (QWidget* chosen = content->focusProxy()) return chosen->setFocus(Qt::ShortcutFocusReason);
-  for (QAbstractScrollArea* view : content->findChildren<QAbstractScrollArea*>())
+void PanelDocks::enter(const QWidget* panel) {
+  raise(panel);
+  if (QWidget* chosen = panel->focusProxy()) return chosen->setFocus(Qt::ShortcutFocusReason);
+  for (QAbstractScrollArea* view : panel->findChildren<QAbstractScrollArea*>())
     if (view->isVisible() && (view->focusPolicy() & Qt::TabFocus) != 0) return view->setFocus(Qt::ShortcutFocusReason);
 }
 
 void PanelDocks::enterFront() {
   for (const QDockWidget* dock : docks_)
-    if (!dock->widget()->visibleRegion().isEmpty()) return enter(dock->widget());
+    if (!panel_in(*dock)->visibleRegion().isEmpty()) return enter(panel_in(*dock));
 }
 
 bool PanelDocks::hasKeyboard() const {

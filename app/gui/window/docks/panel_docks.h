@@ -21,7 +21,7 @@ class PanelDocks : public QObject {
   ~PanelDocks() override;  // destroys the panels
 
   // Adds a panel, and an entry in the menu that shows and hides it. `name` identifies the panel in the stored layout.
-  void add(const QString& title, const QString& name, QWidget* content, QMenu& menu);
+  void add(const QString& title, const QString& name, QWidget* panel, QMenu& menu);
   // The initial layout: all panels but the last as tabs below the timeline, the last one beside them. Widths are relative.
   void layOut(int height, int width_of_tabs, int width_of_last);
   // Sets the same sizes again when the size of the window is known.
@@ -45,10 +45,10 @@ class PanelDocks : public QObject {
   // Puts all floating panels back, so that layOut() then produces the initial layout.
   void gather();
   // Shows the panel and brings it to the front of its tabs.
-  void raise(const QWidget* content);
+  void raise(const QWidget* panel);
   void raise(const QString& name);
   // Raises the panel and gives the keyboard focus to its focus proxy, or else to its first table, tree or graph.
-  void enter(const QWidget* content);
+  void enter(const QWidget* panel);
   // Gives the keyboard focus to the panel in front of the tabs, or to another one in sight; does nothing if there is none.
   void enterFront();
   [[nodiscard]] bool hasKeyboard() const;

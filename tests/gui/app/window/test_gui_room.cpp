@@ -200,6 +200,32 @@ class RoomTest : public QObject {
     QVERIFY2(whole->findChild<ui::PartsLabel*>()->text().contains(missing->text()), qPrintable(missing->text()));  // the same words as in the status bar
   }
 
+  // As on a screen of 1366 x 768 pixels at scale 2.
+  void theWindowFitsASmallScreenAtScaleTwo() {
+    for (const Language* language : {&english(), &chinese()}) {
+      const ui::CatalogueTranslator translator;
+      show_in(*language);
+      QCoreApplication::installTranslator(const_cast<ui::CatalogueTranslator*>(&translator));
+      const auto back = qScopeGuard([&] {
+        QCoreApplication::removeTranslator(const_cast<ui::CatalogueTranslator*>(&translator));
+        show_in(english());
+      });
+      MainWindow window(ui::Layout::kInitial);
+      window.resize(667, 336);
+      window.show();
+      QVERIFY(open_and_settle(window, recorded("torch_training_workers0.trace")));
+      for (const QString& name : MainWindow::panelNames()) {
+        window.showPanel(name);
+        QVERIFY(settle(window));
+        QStringList least;
+        for (const QDockWidget* dock : window.findChildren<QDockWidget*>())
+          least += QString("%1 %2x%3").arg(dock->objectName()).arg(dock->minimumSizeHint().width()).arg(dock->minimumSizeHint().height());
+        QVERIFY2(wait_for([&] { return window.width() <= 667 && window.height() <= 336; }, 2'000),
+                 qPrintable(QString("%1: %2x%3; %4").arg(name).arg(window.width()).arg(window.height()).arg(least.join(u','))));
+      }
+    }
+  }
+
   void whatIsSearchedInTheFlameGraphCanBeRead() {
     window_->showPanel("samples");
     QVERIFY(settle(*window_));
