@@ -63,6 +63,7 @@ __attribute__((constructor)) static void prepare() {
   lanescope::agent::attach::set_nvtx_up_before_forks();
   lanescope::agent::nvtx::read_included_range();
   if (lanescope::agent::osrt::is_preloaded()) {
+    lanescope::agent::attach::load_nvtx_entry();
     lanescope::agent::attach::set_fresh_nvtx_up();
     if (lanescope::agent::has_joined()) static_cast<void>(lanescope::agent::ThreadWriter());  // the program may forbid itself the memory later
     lanescope::agent::osrt::look_at_new_files.store(lanescope::agent::attach::set_fresh_nvtx_up, std::memory_order_release);

@@ -144,6 +144,15 @@ TEST_CASE("nothing is complete where an agent of another version was sent away")
   CHECK(completeness_text(*load(folder.path() / "x.trace")) == "incomplete: processes could not be followed");
 }
 
+TEST_CASE("a program that was started with another LD_PRELOAD is not left waiting for itself in its first NVTX call") {
+  const TemporaryFolder folder;
+  const std::string traced = GENERATE("nvtx", "nvtx,osrt");
+  CAPTURE(traced);
+  const std::string command = "LD_PRELOAD=libm.so.6 exec " + program("lanescope_program_signal_in_first_call").string();
+  CHECK(run_lanescope(folder.path(), {"profile", "-t", traced, "-s", "none", "--cpuctxsw=none", "-o", "x", "sh", "-c", command}).code == 0);
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "handled") == 1);
+}
+
 TEST_CASE("a program with another malloc is recorded as any other") {
   constexpr const char* kLibrary = "libjemalloc.so.2";
   const std::vector<Environment> environment{{"LD_PRELOAD", kLibrary}};

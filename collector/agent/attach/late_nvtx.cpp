@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include <alloca.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -456,6 +457,16 @@ void set_nvtx_up_before_forks() noexcept {
   is_awaited_by_nvtx = true;
   before_forking(set_up_before_fork);
   watch_forks();
+}
+
+void load_nvtx_entry() noexcept {
+  const char* const entry = getenv("NVTX_INJECTION64_PATH");
+  if (!is_awaited_by_nvtx || !may_do_all() || entry == nullptr || *entry != '/' || file_name(entry) != kNvtxEntryFile) return;
+  const std::size_t folder = std::strlen(entry) - kNvtxEntryFile.size();
+  auto* const agent = static_cast<char*>(alloca(folder + sizeof(kAgentFile)));
+  std::memcpy(agent, entry, folder);
+  std::memcpy(agent + folder, kAgentFile, sizeof(kAgentFile));
+  if (load_file(agent, RTLD_LAZY | RTLD_NOLOAD) != nullptr) load_file(entry, RTLD_LAZY);
 }
 
 void set_nvtx_up() noexcept {

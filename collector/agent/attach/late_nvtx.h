@@ -51,6 +51,11 @@ void set_nvtx_up() noexcept;
 // call). Any thread; takes no memory of the program's.
 void set_fresh_nvtx_up() noexcept;
 
+// Loads what NVTX's variable names, if it is the library that passes on to this agent (nvtx_entry/library.cpp), and makes the agent known by the path at which
+// that library looks for it. Then a first NVTX call opens no file, and holds no signal handler back from the loader. Call it while the agent is loaded with the
+// program.
+void load_nvtx_entry() noexcept;
+
 // Ends the set-up that a library's first NVTX call has begun, on the thread of that call, once the agent has put in its functions: NVTX would do so when the
 // call returns to it. A signal handler that was held until then may make NVTX calls before that, and would wait for itself.
 void end_set_up(NvtxGetExportTableFunc_t get_export_table) noexcept;

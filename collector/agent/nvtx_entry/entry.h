@@ -8,6 +8,7 @@
 namespace lanescope::agent {
 
 inline constexpr std::string_view kNvtxEntryFile = "liblanescope-nvtx.so";
+inline constexpr char kAgentFile[] = "liblanescope-agent.so";  // beside it
 
 // The agent's function of this name does what InitializeInjectionNvtx2() does. `frame` and `returns_to` describe the library's call, as in nvtx/orphans.h.
 using InjectNvtx = int (*)(NvtxGetExportTableFunc_t get_export_table, const void* frame, const void* returns_to);

@@ -1,4 +1,5 @@
-// What NVTX loads in the program's first NVTX call (NVTX_INJECTION64_PATH) if the agent is not loaded with the program. It loads the agent.
+// What NVTX loads in the program's first NVTX call (NVTX_INJECTION64_PATH). It loads the agent. If the agent was loaded with the program, both are there
+// already.
 //
 // NVTX calls of a signal handler wait until the first one has returned. If the handler interrupted that very call, it waits for itself for ever. Loading the
 // agent takes about a millisecond, in which nothing of the agent runs yet. This library is loaded in less than a tenth of that, and holds signals until the
@@ -28,8 +29,6 @@ void* (*volatile const look_up)(void*, const char*) = dlsym;
 int (*volatile const ask_for_file)(const void*, Dl_info*) = dladdr;
 bool is_filled_in() noexcept { return load != nullptr && look_up != nullptr && ask_for_file != nullptr; }
 
-constexpr char kAgent[] = "liblanescope-agent.so";  // beside this file
-
 // Calls inject(the agent's function of this name), and returns its answer; 0, for NVTX to go on without a tool, if there is no agent. Once the agent is there,
 // it holds signals itself. A process that the agent would leave alone does not load it.
 template <typename Function, typename Inject>
@@ -40,9 +39,9 @@ int pass_on(const char* name, Inject inject) noexcept {
   const char* const slash = std::strrchr(self.dli_fname, '/');
   const std::size_t folder = slash != nullptr ? static_cast<std::size_t>(slash - self.dli_fname) + 1 : 0;
   if (folder > kMostPath) return 0;
-  char* const path = static_cast<char*>(alloca(folder + sizeof(kAgent)));  // no more than it takes: the thread may have a small stack
+  char* const path = static_cast<char*>(alloca(folder + sizeof(kAgentFile)));  // no more than it takes: the thread may have a small stack
   std::memcpy(path, self.dli_fname, folder);
-  std::memcpy(path + folder, kAgent, sizeof(kAgent));
+  std::memcpy(path + folder, kAgentFile, sizeof(kAgentFile));
   const auto inject_with = [&](void* agent) {
     const auto function = agent != nullptr ? reinterpret_cast<Function>(look_up(agent, name)) : nullptr;
     return function != nullptr ? inject(function) : 0;

@@ -194,7 +194,7 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
                               ", on a file system from which nothing may be run (noexec). Install it on another one.");
   if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
   const bool stands_before_calls = settings.trace_os_runtime || settings.trace_python_lock;
-  if (settings.trace_nvtx) set(target.variables, kNvtxInjection, stands_before_calls ? agent : nvtx_tool(agent));  // loaded already, it needs no other
+  if (settings.trace_nvtx) set(target.variables, kNvtxInjection, nvtx_tool(agent));  // also besides LD_PRELOAD, which may be lost on the way
   if (stands_before_calls) {
     put_in_front(target.variables, kPreload, for_glibc_alone(agent));
     if (settings.trace_python_lock) set(target.variables, channel::kPythonLockVariable, settings.trace_os_runtime ? "1" : channel::kPythonLockAlone);

@@ -1,10 +1,13 @@
 #include "launch/target_environment.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "collector/attach/process_text.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope::session;
 
@@ -75,6 +78,17 @@ TEST_CASE("what a program's loader would split or change in the agent's path is 
     CHECK(environment.warnings.back().starts_with("OS runtime calls and Python's lock can't be recorded: Lanescope lies in /"));
   }
   CHECK(target_environment(traced, {}, "/a$b/agent.so", kSocket).warnings.empty());
+}
+
+TEST_CASE("NVTX loads the small library also where LD_PRELOAD brings the agent, because not every program's loader heeds that") {
+  const lanescope::test::TemporaryFolder folder;
+  const std::filesystem::path agent = folder.path() / "liblanescope-agent.so", small = folder.path() / "liblanescope-nvtx.so";
+  for (const std::filesystem::path& each : {agent, small}) std::ofstream(each).flush();
+  LaunchRequest traced = request();
+  traced.settings.trace_os_runtime = true;
+  const Variables variables = as_map(target_environment(traced, {}, agent, kSocket));
+  CHECK(variables.at("NVTX_INJECTION64_PATH") == small);
+  CHECK(variables.at("LD_PRELOAD").ends_with(agent.string()));
 }
 
 TEST_CASE("where Python's lock alone is recorded, the agent stands before calls that it does not record") {
