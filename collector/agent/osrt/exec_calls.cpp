@@ -15,6 +15,7 @@
 
 #include "agent/channel/membership.h"
 #include "agent/core/system_calls.h"
+#include "agent/osrt/filter_calls.h"
 #include "agent/osrt/kept_callers.h"
 #include "agent/osrt/trace.h"
 #include "agent/process/call_filters.h"
@@ -68,7 +69,7 @@ void copy(const char* first, std::va_list& others, char** arguments) noexcept {
 
 void lanescope::agent::osrt::hand_over_before_exec(const char* path) noexcept {
   if (path != nullptr && may_look_at_session() && !is_program(path)) return;
-  if (!may_do_all()) tell_of_program_left_alone();
+  if (!may_do_all() || has_filter_of_its_own()) tell_of_program_left_alone();
 #if LANESCOPE_HAVE_CUPTI
   cupti::hand_over();
 #endif

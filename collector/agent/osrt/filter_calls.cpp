@@ -23,17 +23,23 @@ namespace lanescope::agent::osrt {
 namespace {
 
 constinit Function real_prctl{"prctl", nullptr};
+constinit thread_local bool has_uncounted_filter = false;
 
 // The filter may be null: programs pass no filter to find out if filters are supported.
 struct Wanted {
   enum class Mode { kStrict, kFilter } mode;
   const sock_fprog* filter = nullptr;
   bool is_for_all_threads = false;
+  bool returns_descriptor = false;
 
   Wanted(long asked, long strict, long place, long flags = 0) noexcept
       : mode(asked == strict ? Mode::kStrict : Mode::kFilter),
         filter(reinterpret_cast<const sock_fprog*>(place)),
-        is_for_all_threads((flags & SECCOMP_FILTER_FLAG_TSYNC) != 0) {}
+        is_for_all_threads((flags & SECCOMP_FILTER_FLAG_TSYNC) != 0),
+        returns_descriptor((flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0) {}
+
+  // `result`: of the call. Where a filter is for all threads, a positive one names a thread that could not take it over; then none has.
+  [[nodiscard]] bool has_failed(long result) const noexcept { return result < 0 || (result > 0 && is_for_all_threads && !returns_descriptor); }
 };
 
 void tell_of_strict_mode() noexcept {
@@ -63,7 +69,7 @@ void make_way_for(const Wanted& wanted) noexcept {
   if (read == Guarded::kDone && !spares_them) attach::end_service();
 }
 
-// `install`: returns as system calls do: 0 if it has succeeded; a filter may also return a descriptor, or name a thread that could not take it over.
+// `install`: returns as system calls do.
 template <typename Install>
 long install_with(Install install, const Wanted& wanted) noexcept {
   if (may_join()) {
@@ -74,15 +80,26 @@ long install_with(Install install, const Wanted& wanted) noexcept {
   if (wanted.mode == Wanted::Mode::kStrict) return begin_strict_mode(install);
   if (may_join() && !is_own_process()) return install();  // it holds for the child of a vfork, but not for its parent
   make_way_for(wanted);
-  FilterInstallation installation;
-  const long result = install();
-  if (result < 0 || wanted.filter == nullptr) return result;
-  installation.has_succeeded(*wanted.filter);
-  installation.leaves_all_allowed() ? note_harmless_filter() : keep_libraries_out_of_programs();
+  const bool holds_for_all_threads = wanted.is_for_all_threads || is_only_thread();
+  long result = 0;
+  {
+    FilterInstallation installation;
+    result = install();
+    if (wanted.has_failed(result) || wanted.filter == nullptr) return result;
+    installation.has_succeeded(*wanted.filter);
+  }
+  if (!may_do_all())
+    keep_libraries_out_of_programs();
+  else if (holds_for_all_threads)
+    note_harmless_filter();
+  else
+    has_uncounted_filter = true;
   return result;
 }
 
 }  // namespace
+
+bool has_filter_of_its_own() noexcept { return has_uncounted_filter; }
 
 bool installs_filter(long number, long first) noexcept {
   return (number == SYS_seccomp && (first == SECCOMP_SET_MODE_STRICT || first == SECCOMP_SET_MODE_FILTER)) || (number == SYS_prctl && first == PR_SET_SECCOMP);

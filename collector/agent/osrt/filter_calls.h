@@ -12,6 +12,9 @@ bool installs_filter(long number, long first) noexcept;
 // Does the work of the call through `next`, which is syscall(). Requires: installs_filter(number, a).
 long install_filter(long (*next)(long, ...), long number, long a, long b, long c, long d, long e) noexcept;
 
+// True if this thread has a harmless filter that other threads lack. The agent leaves the programs alone that it becomes (process/earlier_filters.h).
+bool has_filter_of_its_own() noexcept;
+
 // For prctl(), in files whose calls were bound to the C library's.
 Redirection redirected_prctl() noexcept;
 

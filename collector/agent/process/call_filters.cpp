@@ -24,6 +24,7 @@ constinit std::atomic<bool> forbids_holding_signals{false};
 constinit std::atomic<bool> forbids_looking_at_loaded_files{false};
 constinit std::atomic<bool> forbids_looking_for_children{false};
 constinit std::atomic<bool> forbids_asking_for_numbers{false};
+constinit std::atomic<bool> forbids_coming_into_programs{false};
 
 namespace {
 
@@ -53,6 +54,7 @@ constexpr NeededCall kNeeded[] = {
     {SYS_getpid},
     {SYS_gettid},
     {SYS_rt_sigprocmask},
+    {SYS_rt_sigaction},
 };
 constexpr NeededCall kNeededForFiles[] = {{SYS_fstat}, {SYS_readlinkat}};
 constexpr NeededCall kNeededForSession[] = {{SYS_getsockopt}, {SYS_newfstatat}, {SYS_geteuid}, {SYS_openat}, {SYS_read}, {SYS_ppoll}};
@@ -69,6 +71,29 @@ constexpr NeededCall kNeededForLoadedFiles[] = {{SYS_futex},
 constexpr NeededCall kNeededForChildren[] = {{SYS_openat},   {SYS_getdents64},      {SYS_read},        {SYS_close},  {SYS_pread64},
                                              {SYS_pwrite64}, {SYS_get_robust_list}, {SYS_sched_yield}, {SYS_gettid}, {SYS_futex}};
 constexpr NeededCall kNeededForNumbers[] = {{SYS_getpid}, {SYS_gettid}};
+// As a trace of the calls shows. The loader finds $ORIGIN by readlink(), and takes the program's memory to load a file by its name; the C library's allocator
+// asks for random numbers when it is first used. Many programs never use it.
+constexpr NeededCall kNeededToComeIn[] = {
+#if defined(SYS_readlink)
+    {SYS_readlink},
+#endif
+    {SYS_readlinkat},
+    {SYS_getrandom},
+    {SYS_brk},
+    {SYS_openat},
+    {SYS_read},
+    {SYS_pread64},
+    {SYS_newfstatat},
+    {SYS_fstat},
+    {SYS_close},
+    {SYS_mmap, {0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED | MAP_DENYWRITE}},
+    {SYS_mmap, {0, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_DENYWRITE}},
+    {SYS_mmap, {0, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS}},
+    {SYS_mprotect, {0, 0, PROT_READ}},
+    {SYS_munmap},
+    {SYS_madvise, {0, 0, MADV_WIPEONFORK}},
+    {SYS_futex},
+};
 // In addition to the calls needed to look at the session and at loaded files.
 constexpr NeededCall kNeededForOwnThreads[] = {{SYS_exit}, {SYS_madvise}, {SYS_munmap}, {SYS_accept4}};
 
@@ -83,7 +108,8 @@ const Purpose kPurposesOfCalls[] = {{forbids_joining, kNeeded},
                                     {forbids_holding_signals, kNeededForSignals},
                                     {forbids_looking_at_loaded_files, kNeededForLoadedFiles},
                                     {forbids_looking_for_children, kNeededForChildren},
-                                    {forbids_asking_for_numbers, kNeededForNumbers}};
+                                    {forbids_asking_for_numbers, kNeededForNumbers},
+                                    {forbids_coming_into_programs, kNeededToComeIn}};
 
 std::uint32_t computed(std::uint16_t operation, std::uint32_t left, std::uint32_t right) noexcept {
   constexpr std::uint32_t kBits = 32;
@@ -208,10 +234,6 @@ void FilterInstallation::has_succeeded(const sock_fprog& filter) noexcept {
 
 FilterInstallation::~FilterInstallation() {
   for (std::size_t i = 0; i < kPurposes; ++i) kPurposesOfCalls[i].is_forbidden.store(forbidden_[i]);
-}
-
-bool FilterInstallation::leaves_all_allowed() const noexcept {
-  return std::none_of(std::begin(forbidden_), std::end(forbidden_), [](bool is_forbidden) { return is_forbidden; });
 }
 
 bool may_do_all() noexcept {

@@ -40,6 +40,11 @@ inline bool may_look_for_children() noexcept { return !forbids_looking_for_child
 extern constinit std::atomic<bool> forbids_asking_for_numbers;
 inline bool may_ask_for_numbers() noexcept { return !forbids_asking_for_numbers.load(std::memory_order_relaxed); }
 
+// The same for what the loader does, beyond what it does for any program, to bring the agent into the programs that this process becomes, and for what the
+// agent does while it is loaded there.
+extern constinit std::atomic<bool> forbids_coming_into_programs;
+inline bool may_come_into_programs() noexcept { return !forbids_coming_into_programs.load(std::memory_order_relaxed); }
+
 // True if a thread of the agent's own would survive this filter, if the filter holds for all threads.
 bool spares_own_threads(const sock_fprog& filter) noexcept;
 
@@ -56,13 +61,11 @@ class [[nodiscard]] FilterInstallation {
   // Must be called after the call has succeeded. `filter`: the filter that the kernel has accepted.
   void has_succeeded(const sock_fprog& filter) noexcept;
   ~FilterInstallation();
-  // True if nothing of that is forbidden.
-  [[nodiscard]] bool leaves_all_allowed() const noexcept;
   FilterInstallation(const FilterInstallation&) = delete;
   FilterInstallation& operator=(const FilterInstallation&) = delete;
 
  private:
-  static constexpr std::size_t kPurposes = 8;
+  static constexpr std::size_t kPurposes = 9;
   bool forbidden_[kPurposes];  // after the filter is installed
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -21,10 +22,12 @@ constexpr std::string_view kName = channel::kFiltersVariable;
 constexpr int kMostKnown = 9'999;
 
 constexpr std::string_view kPreload = "LD_PRELOAD";
+constexpr std::string_view kNvtxTool = "NVTX_INJECTION64_PATH";
 constexpr std::string_view kOurs = "$ORIGIN/../../../../../../../../";  // how our libraries begin there (session/launch/target_environment.cpp)
 
 constinit char* filters_in_environment = nullptr;
 constinit char* preload_in_environment = nullptr;
+constinit char* nvtx_tool_in_environment = nullptr;
 
 // The program may have written something else there, as programs do that change their title.
 bool is_value_of(std::string_view name, const char* place) noexcept {
@@ -37,8 +40,8 @@ char* value() noexcept {
   return is_value_of(kName, place) && strnlen(place, channel::kFilterDigits + 1) == channel::kFilterDigits ? place : nullptr;
 }
 
-// What /proc says of a thread's filters. Read piece by piece, because the thread may have a small stack, and be deep in the loader.
-class FilterCount {
+// What /proc says of a thread's filters, and of its process. Read piece by piece, because the thread may have a small stack, and be deep in the loader.
+class ThreadStatus {
  public:
   void take(char letter) noexcept {
     if (letter != '\n') {
@@ -49,9 +52,11 @@ class FilterCount {
     length_ = 0;
     if (const int value = number_in(line, "Seccomp:"); value >= 0) mode_ = value;
     if (const int value = number_in(line, "Seccomp_filters:"); value >= 0) filters_ = value;
+    if (const int value = number_in(line, "Threads:"); value >= 0) threads_ = value;
   }
   // Linux before 5.9 does not count filters.
   [[nodiscard]] bool is_more_than(int known) const noexcept { return mode_ > 0 && (filters_ >= 0 ? filters_ > known : known == 0); }
+  [[nodiscard]] bool is_of_only_thread() const noexcept { return threads_ == 1; }
 
  private:
   // -1: it is another line.
@@ -68,6 +73,7 @@ class FilterCount {
   std::size_t length_ = 0;
   int mode_ = 0;
   int filters_ = -1;
+  int threads_ = -1;
 };
 
 int known_filters(const char* digits) noexcept {
@@ -76,16 +82,16 @@ int known_filters(const char* digits) noexcept {
   return known;
 }
 
-// The filters of this thread: those of others are not its own.
-bool has_more_than(int known) noexcept {
+// Of this thread: the filters of others are not its own. Nothing if it can't be read, as without /proc.
+std::optional<ThreadStatus> read_status() noexcept {
   const int file = system::open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  FilterCount count;
+  if (file < 0) return std::nullopt;
+  ThreadStatus status;
   char piece[128];
   for (long size = 0; (size = system::read(file, piece, sizeof(piece))) > 0;)
-    for (long i = 0; i < size; ++i) count.take(piece[i]);
+    for (long i = 0; i < size; ++i) status.take(piece[i]);
   system::close(file);
-  return count.is_more_than(known);
+  return status;
 }
 
 }  // namespace
@@ -93,12 +99,19 @@ bool has_more_than(int known) noexcept {
 void look_at_earlier_filters() noexcept {
   filters_in_environment = getenv(channel::kFiltersVariable);
   preload_in_environment = getenv(kPreload.data());
+  nvtx_tool_in_environment = getenv(kNvtxTool.data());
   char* const digits = value();
   if (digits == nullptr) return;
   const int known = known_filters(digits);
-  if (known >= 0 && !has_more_than(known)) return;
+  const std::optional<ThreadStatus> status = known >= 0 ? read_status() : std::nullopt;
+  if (status && !status->is_more_than(known)) return;  // filters that can't be counted may be any number
   forbid_all();
   digits[0] = channel::kLeftAlone;
+}
+
+bool is_only_thread() noexcept {
+  const std::optional<ThreadStatus> status = may_look_for_children() ? read_status() : std::nullopt;
+  return status && status->is_of_only_thread();
 }
 
 void note_harmless_filter() noexcept {
@@ -109,6 +122,7 @@ void note_harmless_filter() noexcept {
 }
 
 void keep_libraries_out_of_programs() noexcept {
+  if (!may_come_into_programs() && is_value_of(kNvtxTool, nvtx_tool_in_environment)) nvtx_tool_in_environment[-1 - kNvtxTool.size()] = '_';
   char* const list = preload_in_environment;
   if (!is_value_of(kPreload, list)) return;
   const char* others = list;

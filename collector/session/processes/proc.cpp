@@ -212,6 +212,13 @@ bool is_missing_for(pid_t pid, const std::filesystem::path& file) {
   return is_known && access((root / file.relative_path()).c_str(), F_OK) != 0 && errno == ENOENT && access((root / ".").c_str(), F_OK) == 0;
 }
 
+// In a namespace of processes that is not ours, the link leads nowhere for us.
+bool has_no_proc(pid_t pid) {
+  const std::filesystem::path root = folder_of(pid) / "root";
+  struct stat status {};
+  return lstat((root / "proc/self").c_str(), &status) != 0 && errno == ENOENT && access((root / ".").c_str(), F_OK) == 0;
+}
+
 bool has_loaded(pid_t pid, const std::filesystem::path& file) {
   const std::string name = '/' + file.filename().string();
   std::istringstream maps(process_text(folder_of(pid) / "maps"));

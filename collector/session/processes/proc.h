@@ -82,6 +82,9 @@ struct StartVariables {
 // processes of our own user.
 [[nodiscard]] bool may_not_read(pid_t pid, const std::filesystem::path& file);
 
+// True if a process finds no /proc, as in many sandboxes; false if that can't be found out.
+[[nodiscard]] bool has_no_proc(pid_t pid);
+
 // True if a process finds no file at this path, because it has another root folder; false if that can't be found out.
 [[nodiscard]] bool is_missing_for(pid_t pid, const std::filesystem::path& file);
 

@@ -53,6 +53,10 @@ constexpr std::string_view kLeftAlone =
     "there, and of its calls and ranges nothing is recorded. With -t osrt, filters are examined as they are installed. Or attach to it, or record its threads "
     "from outside (-t none).";
 
+constexpr std::string_view kHadNoProc =
+    "it has no /proc, by which the agent learns if a seccomp filter would have the kernel end it for what an agent does. So the agent does nothing there, and "
+    "of its calls and ranges nothing is recorded. Let it have /proc (in bwrap: --proc /proc), or record its threads from outside (-t none).";
+
 // The first process of its namespace, for example that of a container: all orphans in the namespace become its children.
 bool is_first_of_its_namespace(pid_t pid) {
   const std::string numbers = attach::status_value(attach::process_text("/proc/" + std::to_string(pid) + "/status"), "NSpid:");
@@ -281,10 +285,11 @@ std::string_view StrayProcesses::obstacle_to_agent(pid_t pid) const {
   constexpr std::string_view kVariable = channel::kFiltersVariable;
   const bool has_none = comes_with_a_call() && has_no_descriptor_left(pid);
   const bool has_no_room = comes_with_a_call() && has_no_room_for_agent(pid);
-  if (!has_none && !has_no_room && !has_filter_of_its_own(pid)) return {};
+  const bool has_filter = has_filter_of_its_own(pid);
+  if (!has_none && !has_no_room && !has_filter && !has_no_proc(pid)) return {};
   const StartVariables variables = start_variables(pid, {&kVariable, 1});  // as they are now: the agent has changed the value in place
   if (const auto answer = variables.found.find(std::string(kVariable)); answer != variables.found.end() && answer->second.starts_with(channel::kLeftAlone))
-    return kLeftAlone;
+    return has_filter ? kLeftAlone : kHadNoProc;
   if (!comes_with_a_call() || has_loaded(pid, way_->agent)) return {};
   if (has_none) return kHadNoDescriptor;
   if (has_no_room && has_no_room_for_agent(pid)) return kHadNoRoom;

@@ -393,7 +393,7 @@ namespace {
 // Resets what an earlier test has left: as in a process without filters.
 void allow_all() {
   for (std::atomic<bool>* each : {&forbids_joining, &forbids_looking_at_files, &forbids_looking_at_session, &forbids_leaving_links, &forbids_holding_signals,
-                                  &forbids_looking_at_loaded_files, &forbids_looking_for_children})
+                                  &forbids_looking_at_loaded_files, &forbids_looking_for_children, &forbids_asking_for_numbers, &forbids_coming_into_programs})
     each->store(false);
 }
 
@@ -435,7 +435,8 @@ TEST_CASE("a process does not join any more once a filter would have the kernel 
 
 TEST_CASE("what a filter would have the kernel end a process for, the agent leaves out, each by itself") {
   constexpr std::uint32_t kNumber = offsetof(seccomp_data, nr);
-  const int forbidden = GENERATE(as<int>(), SYS_rt_sigprocmask, SYS_getdents64, SYS_sched_yield, SYS_symlinkat, SYS_ppoll, SYS_execve);
+  const int forbidden =
+      GENERATE(as<int>(), SYS_rt_sigprocmask, SYS_getdents64, SYS_sched_yield, SYS_symlinkat, SYS_ppoll, SYS_execve, SYS_rt_sigaction, SYS_getrandom);
   CAPTURE(forbidden);
   allow_all();
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(forbidden), 0, 1),
@@ -450,8 +451,9 @@ TEST_CASE("what a filter would have the kernel end a process for, the agent leav
   CHECK(may_look_at_loaded_files() == (forbidden != SYS_rt_sigprocmask && forbidden != SYS_sched_yield));
   CHECK(may_leave_links() == (forbidden != SYS_symlinkat));
   CHECK(may_look_at_session() == (forbidden != SYS_ppoll));
-  CHECK(may_join() == (forbidden != SYS_rt_sigprocmask));
-  CHECK(spares_own_threads(filter) == (forbidden == SYS_getdents64 || forbidden == SYS_symlinkat || forbidden == SYS_execve));
+  CHECK(may_join() == (forbidden != SYS_rt_sigprocmask && forbidden != SYS_rt_sigaction));
+  CHECK(may_do_all() == (forbidden == SYS_execve));
+  CHECK(spares_own_threads(filter) == (forbidden == SYS_getdents64 || forbidden == SYS_symlinkat || forbidden == SYS_execve || forbidden == SYS_getrandom));
   allow_all();
 }
 

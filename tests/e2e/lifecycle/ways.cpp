@@ -62,6 +62,10 @@ void add_surroundings(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"seccomp-exec"}, .ranges = 360, .said = "seccomp filter", .ranges_if_attached = 250});
   ways.push_back({.arguments = {"seccomp-loading-exec"}, .ranges = 200, .said = "seccomp filter", .ranges_if_attached = 100});
   ways.push_back({.arguments = {"seccomp-harmless-exec"}, .ranges = 200, .ranges_if_attached = 100});
+  for (const char* how : {"seccomp-no-handlers-exec", "seccomp-no-links-exec"})
+    ways.push_back({.arguments = {how}, .ranges = 200, .said = "seccomp filter", .ranges_if_attached = 100});
+  for (const char* how : {"seccomp-threads-exec", "seccomp-refused-exec"}) ways.push_back({.arguments = {how}, .only = Joining::kLaunched});
+  ways.push_back({.arguments = {"sandbox-exec", "LIVES"}, .ranges = 200, .said = "seccomp filter", .rights = Rights::kRoot, .ranges_if_attached = 100});
   ways.push_back({.arguments = {"seccomp-no-sockets"}, .said = "it may have no socket by which it could report", .only = Joining::kLaunched});
   ways.push_back({.arguments = {"no-growth"}, .said = "it has no room for the memory in which it would report", .only = Joining::kLaunched});
   ways.push_back({.arguments = {"no-data"}, .said = " dropped", .only = Joining::kLaunched, .traced = "osrt"});

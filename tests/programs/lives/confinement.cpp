@@ -8,11 +8,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -198,6 +200,67 @@ int becomes_another_behind_harmless_filter() {
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   must_filter(code, std::size(code));
   become("exit", "7");
+  return 99;
+}
+// A filter that ends the process for one call, and that agents and programs know nothing of otherwise.
+void must_forbid(int call) {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  must_filter(code, std::size(code));
+}
+// Neither program makes these calls by itself; what the agent does needs them.
+int becomes_another_that_may_set_no_handlers() {
+  must_forbid(SYS_rt_sigaction);
+  become("exit", "7");
+  return 99;
+}
+int becomes_another_that_may_read_no_links() {
+#if defined(SYS_readlink)
+  must_forbid(SYS_readlink);
+#else
+  must_forbid(SYS_readlinkat);
+#endif
+  become("exit", "7");
+  return 99;
+}
+// The child of a vfork, which tells nobody of its filter, becomes a program that may have no sockets.
+int child_without_sockets() {
+  const pid_t child = vfork();
+  if (child == 0) {
+    must_forbid(SYS_socket);
+    become("exit", "7");
+  }
+  return code_of(child);
+}
+// Another thread has the only other filter, which is harmless.
+int becomes_another_behind_filter_beside_one_of_another_thread() {
+  std::thread([] { must_forbid(SYS_acct); }).join();
+  return child_without_sockets();
+}
+// A harmless filter for all threads is not installed, because a thread has one already.
+int becomes_another_behind_filter_that_not_all_take_over() {
+  std::atomic<bool> is_guarded = false, is_over = false;
+  std::thread other([&] {
+    must_forbid(SYS_acct);
+    is_guarded = true;
+    while (!is_over) usleep(1'000);
+  });
+  while (!is_guarded) usleep(1'000);
+  sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog filter{1, code};
+  must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
+  must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) > 0, "a thread that is in the way");
+  const int code_of_child = child_without_sockets();
+  is_over = true;
+  other.join();
+  return code_of_child;
+}
+// As in many sandboxes: the program has no /proc, and would be ended for a socket.
+int becomes_another_in_sandbox() {
+  must(unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 && umount2("/proc", MNT_DETACH) == 0, "a namespace");
+  must_forbid(SYS_socket);
+  execl(arguments[2], arguments[0], "exit", "7", nullptr);
+  must(false, arguments[2]);
   return 99;
 }
 // Its first ranges come after the filter.
@@ -419,6 +482,11 @@ std::vector<Way> confinement() {
       {"seccomp-exec", becomes_another_behind_what_ends_agents},
       {"seccomp-loading-exec", becomes_another_that_may_only_load},
       {"seccomp-harmless-exec", becomes_another_behind_harmless_filter},
+      {"seccomp-no-handlers-exec", becomes_another_that_may_set_no_handlers},
+      {"seccomp-no-links-exec", becomes_another_that_may_read_no_links},
+      {"seccomp-threads-exec", becomes_another_behind_filter_beside_one_of_another_thread},
+      {"seccomp-refused-exec", becomes_another_behind_filter_that_not_all_take_over},
+      {"sandbox-exec", becomes_another_in_sandbox},
       {"opens-nothing", may_open_nothing, Begin::kWithItsWay},
       {"seccomp-no-sockets", may_have_no_sockets, Begin::kWithItsWay},
       {"no-growth", may_grow_nothing, Begin::kWithItsWay},
