@@ -1,9 +1,11 @@
 // Programs into which the agent comes only in part, or not at all: they behave as without a recorder, and what is not recorded is said.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
 #include "model/trace/completeness.h"
 #include "recorder.h"
@@ -199,6 +201,35 @@ TEST_CASE("a static program runs as it does without us, and the file says that i
   arguments.insert(arguments.begin() + 1, {"-f", "-s", "none", "--cpuctxsw=none"});
   arguments.back() = "(sleep 0.5; printf hello) | " + program("attach_target_static").string() + " read";
   CHECK_THAT(run_lanescope(folder.path(), arguments).messages, contains_text("its calls into the C library are not recorded: it is linked statically"));
+}
+
+TEST_CASE("a program that gets rights from its file is said not to have its calls recorded, because its loader ignores LD_PRELOAD") {
+  constexpr gid_t kOther = 65'534;
+  if (geteuid() != 0) return;  // only root may give a file to a group in which it is not
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "program";
+  std::filesystem::copy_file(endings(), file);
+  REQUIRE(chown(file.c_str(), 0, kOther) == 0);
+  REQUIRE(chmod(file.c_str(), 02755) == 0);
+  const std::string traced = GENERATE("nvtx,osrt", "nvtx,python-gil");
+  CAPTURE(traced);
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-s", "none", "--cpuctxsw=none", "-o", "x", file, "exit", "3"});
+  CHECK_THAT(ran.messages, contains_text("program: its ") && contains_text("its loader ignores LD_PRELOAD") && !contains_text("nothing dropped"));
+}
+
+TEST_CASE("a program without /proc is named, because nobody knows its filters, and its loader does not find the agent") {
+  if (geteuid() != 0) return;  // only root may take it away
+  const TemporaryFolder folder;
+  const bool is_with_calls = GENERATE(false, true);
+  const std::string told = is_with_calls ? "it has no /proc, by which its loader would find the agent" : "it has no /proc, by which the agent learns";
+  // It runs until the recorder has reported it. The variable is as an agent leaves it that has found no /proc.
+  const std::string waits = "for i in $(seq 600); do grep -q '" + told + "' " + (folder.path() / "messages").string() + " && exit 7; sleep 0.05; done";
+  std::ofstream(folder.path() / "waits") << waits;
+  const std::string command = "umount -l /proc; export LANESCOPE_FILTERS=x000; exec sh " + (folder.path() / "waits").string();
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", is_with_calls ? "nvtx,osrt" : "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", "unshare",
+                                                "--mount", "sh", "-c", command});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages, contains_text(told) && !contains_text("nothing dropped"));
 }
 
 TEST_CASE("a program that removes the folder it lies in and starts itself anew is said not to have its calls recorded") {

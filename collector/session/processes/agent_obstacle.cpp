@@ -54,10 +54,20 @@ bool has_lost_its_folder(pid_t pid, const std::string& executable) {
   return executable.ends_with(kGone) && is_missing_for(pid, std::filesystem::path(executable).parent_path());
 }
 
+// It may have left for another root folder since its agent was loaded.
+bool has_agent(pid_t pid) {
+  const std::optional<std::vector<attach::Mapping>> map = attach::read_memory_map(pid);
+  return map && attach::find_file(*map, attach::is_agent) != nullptr;
+}
+
 }  // namespace
 
 std::optional<std::string> agent_obstacle(pid_t pid, const std::string& executable) {
   if (has_lost_its_folder(pid, executable)) return "the folder that its file lay in is gone, from which its loader would find the agent";
+  if (has_no_proc(pid) && !has_agent(pid)) return "it has no /proc, by which its loader would find the agent";
+  if (gains_rights(pid, executable))
+    return "the system gives it rights that its user lacks (set-user-ID or set-group-ID mode, or capabilities of its file), and then its loader ignores "
+           "LD_PRELOAD";
   if (attach::is_musl(executable)) return "it uses musl as its C library";  // it runs through musl's loader
   std::optional<attach::ForeignFile> file = attach::open_file_of(pid, executable);
   if (!file && access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) file = attach::open_file(executable);  // the process has ended

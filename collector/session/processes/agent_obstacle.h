@@ -8,8 +8,8 @@
 
 namespace lanescope::session {
 
-// The end of a sentence: why the agent can't be loaded when `executable` starts. Nothing if it can, or if that file can't be read. `pid`: a process that runs
-// it, or ran it. Reads only the file's headers.
+// The end of a sentence: why the agent can't be loaded when `executable` starts. Nothing if it can, or if that can't be found out. `pid`: a process that runs
+// it, or ran it. `executable` is the process's name instead of a path if the path can't be read. Reads only the file's headers.
 [[nodiscard]] std::optional<std::string> agent_obstacle(pid_t pid, const std::string& executable);
 
 }  // namespace lanescope::session

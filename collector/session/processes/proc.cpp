@@ -1,9 +1,11 @@
 #include "processes/proc.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -73,8 +75,10 @@ bool may_come_from(const std::vector<std::string>& arguments, const std::vector<
 }  // namespace
 
 ProcessDescription describe_process(pid_t pid) {
-  std::error_code ignored;
-  return {parent_of(pid), std::filesystem::read_symlink(folder_of(pid) / "exe", ignored).string(), attach::process_arguments(folder_of(pid))};
+  std::error_code failed;
+  std::string executable = std::filesystem::read_symlink(folder_of(pid) / "exe", failed).string();
+  if (failed == std::errc::permission_denied) executable = attach::process_stat(folder_of(pid)).name;
+  return {parent_of(pid), std::move(executable), attach::process_arguments(folder_of(pid))};
 }
 
 std::optional<std::string> program_of(pid_t pid) {
@@ -210,6 +214,56 @@ bool is_missing_for(pid_t pid, const std::filesystem::path& file) {
   const std::filesystem::path root = folder_of(pid) / "root";
   const bool is_known = access((root / ".").c_str(), F_OK) == 0;
   return is_known && access((root / file.relative_path()).c_str(), F_OK) != 0 && errno == ENOENT && access((root / ".").c_str(), F_OK) == 0;
+}
+
+namespace {
+
+// What the kernel told the program's loader. Nothing if we may not read it, as is usual if the program has rights that we lack.
+std::optional<bool> was_told_to_be_careful(pid_t pid) {
+  const std::string text = process_text(folder_of(pid) / "auxv");
+  Elf64_auxv_t entry{};
+  for (std::size_t at = 0; at + sizeof(entry) <= text.size(); at += sizeof(entry)) {
+    std::memcpy(&entry, text.data() + at, sizeof(entry));
+    if (entry.a_type == AT_SECURE) return entry.a_un.a_val != 0;
+  }
+  return std::nullopt;
+}
+
+struct Rights {
+  std::uint64_t user = 0, effective_user = 0, group = 0, effective_group = 0, capabilities = 0;
+  bool may_gain = true;
+};
+
+std::optional<Rights> rights_of(pid_t pid) {
+  const std::string status = process_text(folder_of(pid) / "status");
+  Rights rights;
+  std::istringstream users(status_value(status, "Uid:")), groups(status_value(status, "Gid:"));
+  if (!(users >> rights.user >> rights.effective_user) || !(groups >> rights.group >> rights.effective_group)) return std::nullopt;
+  rights.capabilities = std::strtoull(status_value(status, "CapPrm:").c_str(), nullptr, 16);
+  rights.may_gain = status_value(status, "NoNewPrivs:") != "1";
+  return rights;
+}
+
+bool file_gives_rights(const std::string& path, const Rights& to) {
+  struct stat facts {};
+  struct statvfs system {};
+  constexpr mode_t kGroup = S_ISGID | S_IXGRP;
+  if (!to.may_gain || stat(path.c_str(), &facts) != 0 || statvfs(path.c_str(), &system) != 0 || (system.f_flag & ST_NOSUID) != 0) return false;
+  if ((facts.st_mode & S_ISUID) != 0 && facts.st_uid != to.user) return true;
+  if ((facts.st_mode & kGroup) == kGroup && facts.st_gid != to.group) return true;
+  return to.user != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
+}  // namespace
+
+// A process that has ended has the file alone.
+bool gains_rights(pid_t pid, const std::string& executable) {
+  if (program_of(pid) == executable)
+    if (const std::optional<bool> told = was_told_to_be_careful(pid)) return *told;
+  const std::optional<Rights> theirs = rights_of(pid), ours = rights_of(getpid());
+  if (!ours) return false;
+  if (executable.starts_with('/')) return file_gives_rights(executable, theirs.value_or(*ours));
+  return theirs && (theirs->user != theirs->effective_user || theirs->group != theirs->effective_group || (theirs->capabilities & ~ours->capabilities) != 0);
 }
 
 // In a namespace of processes that is not ours, the link leads nowhere for us.

@@ -82,6 +82,10 @@ struct StartVariables {
 // processes of our own user.
 [[nodiscard]] bool may_not_read(pid_t pid, const std::filesystem::path& file);
 
+// True if a process has, or had when it started, rights that its user lacks: its file has set-user-ID or set-group-ID mode, or capabilities. Its loader ignores
+// LD_PRELOAD then. `executable`: its file's path, or another name if that can't be read.
+[[nodiscard]] bool gains_rights(pid_t pid, const std::string& executable);
+
 // True if a process finds no /proc, as in many sandboxes; false if that can't be found out.
 [[nodiscard]] bool has_no_proc(pid_t pid);
 

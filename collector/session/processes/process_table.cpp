@@ -255,12 +255,14 @@ void ProcessTable::note_unfollowed(pid_t pid, const std::string& reason) {
 
 void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable) {
   constexpr std::size_t kMost = 4096;
-  const bool needs_agent = launched_pid_ != 0 && settings_.trace_os_runtime;
-  if (!needs_agent || looked_at_for_agents_.size() >= kMost || !looked_at_for_agents_.insert(executable).second) return;
+  const bool needs_agent = launched_pid_ != 0 && (settings_.trace_os_runtime || settings_.trace_python_lock);
+  if (!needs_agent || executable.empty() || looked_at_for_agents_.size() >= kMost || !looked_at_for_agents_.insert(executable).second) return;
   const std::optional<std::string> obstacle = agent_obstacle(pid, executable);
   if (!obstacle) return;
-  warn(proto::COMPONENT_OS_RUNTIME, title(pid, executable) + ": its calls into the C library are not recorded: " + *obstacle +
-                                        ", so the agent can't be loaded into it. Its threads can be recorded from outside (-t none).");
+  const char* const missing =
+      settings_.trace_os_runtime ? ": its calls into the C library are not recorded: " : ": its waits for Python's lock are not recorded: ";
+  warn(proto::COMPONENT_OS_RUNTIME,
+       title(pid, executable) + missing + *obstacle + ", so the agent can't be loaded into it. Its threads can be recorded from outside (-t none).");
 }
 
 void ProcessTable::warn(proto::Component component, const std::string& sentence, proto::ComponentState state) {
@@ -293,8 +295,7 @@ void ProcessTable::listen() {
          "Programs that process " + std::to_string(attached_pid_) +
              " starts may be missing, unsaid: the system gives it orphans of other programs as well, which look the same. Where threads are observed "
              "(--sample, --cpuctxsw), each is named.");
-  for (const pid_t pid : strays_->take_begun())
-    if (const std::optional<std::string> program = program_of(pid)) note_agent_obstacle(pid, *program);
+  for (const pid_t pid : strays_->take_begun()) note_agent_obstacle(pid, describe_process(pid).executable);
 }
 
 void ProcessTable::note_stray(const StrayProcesses::Stray& stray) {

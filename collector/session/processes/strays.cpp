@@ -262,7 +262,7 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
     member.suspect = {};
     member.known_program = program.number;
     member.is_cut_off = false;
-    if (program.number.is_known()) begun_.push_back(pid);
+    if (program.number.is_known() || has_begun) begun_.push_back(pid);  // that of a program with rights that we lack is not known to us
     return Finding::kNothing;
   }
   const bool is_the_same = has_begun && program.number.is_known() && program_state(pid).number.is_same(number);
