@@ -1,5 +1,9 @@
 // Too little memory, disk, addresses or descriptors: the program behaves as without a recorder, and what is not recorded is said.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -218,6 +222,29 @@ TEST_CASE("a signal that is sent to who stands for an unrecorded program reaches
   const Ran ran = run_under("ulimit -n 14", folder.path(), {"profile", "-t", "nvtx", "-o", "x", "/bin/sh", "-c", script});
   CHECK(ran.code == 9);
   CHECK_THAT(ran.messages, contains_text("The program runs without being recorded."));
+}
+
+TEST_CASE("where there is no room for the relay's process, nobody is said to have ended it") {
+  const TemporaryFolder folder;
+  if (geteuid() != 0) return;  // only root can become users of whom nothing else runs, also none of what a run before leaves for a moment
+  constexpr int kMostProcesses = 12, kFirstUser = 100'000;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  int runs = 0, unrecorded = 0;
+  for (int most = 1; most <= kMostProcesses; ++most) {
+    const std::string user = std::to_string(kFirstUser + getpid() * kMostProcesses + most), number = std::to_string(most);
+    const std::string command = "cd " + folder.path().string() + "; exec 2>messages" + number + "; exec prlimit --nproc=" + number + ":" + number + " " +
+                                program("lanescope").string() + " profile -f true -t nvtx -s none --cpuctxsw=none -o x /bin/echo ran";
+    const Ran ran = run_alone({"/usr/bin/setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups", "/bin/sh", "-c", command});
+    std::ostringstream messages;
+    messages << std::ifstream(folder.path() / ("messages" + number)).rdbuf();
+    CAPTURE(most, messages.str());
+    CHECK_THAT(messages.str(), !contains_text("ended from outside"));
+    runs += ran.output == "ran\n" ? 1 : 0;
+    unrecorded += messages.str().find("The program runs without being recorded.") != std::string::npos ? 1 : 0;
+  }
+  CHECK(runs == kMostProcesses);
+  CHECK(unrecorded > 0);
+  CHECK(unrecorded < kMostProcesses);
 }
 
 TEST_CASE("a place that is no disk is refused before the program runs") {

@@ -127,7 +127,8 @@ class RelayProcess {
   [[noreturn]] void keep() {
     std::array<KeptEnds, 2> ends{};
     for (std::size_t i = 0; i < streams_.size(); ++i) ends[i] = {streams_[i].source, streams_[i].destination};
-    for (int life = 0; life < kMostLives; ++life) {
+    int life = 0;
+    for (; life < kMostLives; ++life) {
       int over[2];
       if (pipe2(over, O_CLOEXEC) != 0) break;
       const int changes = changes_of_children();
@@ -159,7 +160,7 @@ class RelayProcess {
     }
     over_ = -1;
     prctl(PR_SET_NAME, attach::kRelayName);
-    succeed();
+    if (life > 0) succeed();  // otherwise there was no relay that could have been killed: there is no room for another process
     run();
   }
 
