@@ -72,6 +72,16 @@ TEST_CASE("who writes to a program's standard input sees when it reads no more")
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 4));
 }
 
+TEST_CASE("a program in the current folder is found where an empty part of PATH stands for that") {
+  const TemporaryFolder folder;
+  std::filesystem::copy_file("/bin/echo", folder.path() / "its-own-name");
+  const std::string path = GENERATE("/usr/bin:", ":/usr/bin", "/usr/bin::/bin", "");
+  CAPTURE(path);
+  const std::string command = "cd " + folder.path().string() + "; PATH=" + path + " exec " + program("lanescope").string() +
+                              " profile -t nvtx -s none --cpuctxsw=none -o x its-own-name found 2>messages";
+  CHECK(run_alone({"/bin/sh", "-c", command}).output == "found\n");
+}
+
 TEST_CASE("output that is not shown is stored all the same") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-w", "false", "-o", "quiet", "echo", "hidden"});

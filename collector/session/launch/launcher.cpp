@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 #include "collector/session/inheritance.h"
 #include "launch/means.h"
@@ -116,9 +115,11 @@ Error no_such_program(const std::string& program) { return {"Can't start " + pro
 // Empty if it is in no folder of PATH.
 std::filesystem::path find_in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  const std::string folders = path != nullptr ? path : "/bin:/usr/bin";
   std::error_code missing;
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  for (std::size_t begin = 0, end = 0; begin <= folders.size(); begin = end + 1) {
+    end = std::min(folders.find(':', begin), folders.size());
+    const std::string folder = folders.substr(begin, end - begin);  // an empty one, also the last, is the current folder
     const std::filesystem::path candidate = std::filesystem::path(folder.empty() ? "." : folder) / program;
     if (access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate, missing)) return candidate;
   }
