@@ -72,6 +72,16 @@ TEST_CASE("who writes to a program's standard input sees when it reads no more")
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 4));
 }
 
+TEST_CASE("who reads a program's standard output sees when it writes no more") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "program") << "echo hi; exec >&-; i=0; while [ ! -e read ] && [ $i -lt 600 ]; do sleep 0.05; i=$((i + 1)); done\n"
+                                              "[ -e read ] && : > seen";
+  const std::string command = "cd " + folder.path().string() + "; " + program("lanescope").string() +
+                              " profile -t nvtx -s none --cpuctxsw=none -o x sh program 2>messages | { cat; : > read; }";
+  CHECK(run_alone({"/bin/sh", "-c", command}).output == "hi\n");
+  CHECK(std::filesystem::exists(folder.path() / "seen"));
+}
+
 TEST_CASE("a program in the current folder is found where an empty part of PATH stands for that") {
   const TemporaryFolder folder;
   std::filesystem::copy_file("/bin/echo", folder.path() / "its-own-name");

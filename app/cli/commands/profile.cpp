@@ -229,6 +229,7 @@ int record_here(const Form& form, Typed typed) {
   if (counters != nullptr || typed.imports_sources) signals.release();
   const auto add = [&] {
     if (counters != nullptr) counters->add_to(watched.outcome);
+  if (!options.range.start_later && !options.reports.print_statistics) session::let_go_of_standard_output();
     if (typed.imports_sources) add_sources(watched.outcome, rights);
   };
   static_cast<void>(is_made("What was to be added to the recording", add));

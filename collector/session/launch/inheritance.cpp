@@ -68,6 +68,13 @@ void keep_from_programs(int first, int last) noexcept {
   for (int descriptor = first; descriptor <= last; ++descriptor) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
 
+void let_go_of(int descriptor, int how) noexcept {
+  const int nothing = open("/dev/null", how | O_CLOEXEC);
+  if (nothing < 0) return;
+  dup2(nothing, descriptor);
+  close(nothing);
+}
+
 // A thread of ours may have opened a file just when this process was forked, by a way that can't keep it from programs at once.
 void keep_own_descriptors() noexcept {
   for (int first = kStandard; first < kKnown; ++first) {
@@ -110,12 +117,9 @@ void give_back_inheritance() noexcept {
   sigprocmask(SIG_SETMASK, &inheritance.blocked, nullptr);  // none if nothing was kept
 }
 
-void let_go_of_standard_input() noexcept {
-  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing < 0) return;
-  dup2(nothing, STDIN_FILENO);
-  close(nothing);
-}
+void let_go_of_standard_input() noexcept { let_go_of(STDIN_FILENO, O_RDONLY); }
+
+void let_go_of_standard_output() noexcept { let_go_of(STDOUT_FILENO, O_WRONLY); }
 
 int inherited_number() noexcept { return inheritance.number; }
 

@@ -21,6 +21,9 @@ void give_back_inheritance() noexcept;
 // For a recorder whose program has its standard input: closes the recorder's own, so that a writer notices, as without us, when the program reads no more.
 void let_go_of_standard_input() noexcept;
 
+// For a recorder that prints nothing to its standard output itself: closes it, so that its reader notices when the program and all that it left behind have
+// closed theirs.
+void let_go_of_standard_output() noexcept;
 // The number that this process had when it kept what it inherited; 0: it did not. A service manager may have told it that number, for the program that it
 // starts.
 [[nodiscard]] int inherited_number() noexcept;
