@@ -92,6 +92,19 @@ TEST_CASE("a program in the current folder is found where an empty part of PATH 
   CHECK(run_alone({"/bin/sh", "-c", command}).output == "found\n");
 }
 
+TEST_CASE("a command whose standard output is closed fails where it would write there") {
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", threads_program()}).code == 0);
+  const auto code_of = [&](const std::string& words) {
+    return run_alone({"/bin/sh", "-c", "cd " + folder.path().string() + "; exec " + program("lanescope").string() + " " + words + " >&- 2>messages"}).code;
+  };
+  for (const char* words : {"info x.trace", "analyze x.trace", "--help"}) {
+    CAPTURE(words);
+    CHECK(code_of(words) == 1);
+  }
+  CHECK(code_of("profile -t nvtx -s none --cpuctxsw=none -o y /bin/true") == 0);
+}
+
 TEST_CASE("output that is not shown is stored all the same") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-w", "false", "-o", "quiet", "echo", "hidden"});

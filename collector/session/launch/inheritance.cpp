@@ -95,7 +95,7 @@ void keep_inheritance() {
   for (int descriptor = kStandard; descriptor < kKnown; ++descriptor) inheritance.open[static_cast<std::size_t>(descriptor)] = goes_to_programs(descriptor);
   for (int descriptor = 0; descriptor < kStandard; ++descriptor) {
     inheritance.open[static_cast<std::size_t>(descriptor)] = fcntl(descriptor, F_GETFD) >= 0;
-    if (!inherited(descriptor)) open("/dev/null", O_RDWR);  // gets the lowest free number, which is this one
+    if (!inherited(descriptor)) open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR);  // gets the lowest free number, which is this one
   }
   set(SIGCHLD, SIG_DFL);
   set(SIGXFSZ, SIG_IGN);

@@ -9,7 +9,8 @@ namespace lanescope::session {
 // - Soft limits rise to the hard ones.
 // - Children can be waited for (SIGCHLD).
 // - A write to a file that may not grow any more fails instead of ending the process (SIGXFSZ).
-// - Standard input, output or error lead to /dev/null if they were closed, so that no other file takes their numbers.
+// - Standard input, output or error lead to /dev/null if they were closed, so that no other file takes their numbers. What is written to standard output then
+//   fails, as it would have.
 // Must be called once, before anything else, while there is one thread. Programs that are started by a process which did not call it inherit what that
 // process has, with no signal blocked.
 void keep_inheritance();
@@ -20,10 +21,10 @@ void give_back_inheritance() noexcept;
 
 // For a recorder whose program has its standard input: closes the recorder's own, so that a writer notices, as without us, when the program reads no more.
 void let_go_of_standard_input() noexcept;
-
 // For a recorder that prints nothing to its standard output itself: closes it, so that its reader notices when the program and all that it left behind have
 // closed theirs.
 void let_go_of_standard_output() noexcept;
+
 // The number that this process had when it kept what it inherited; 0: it did not. A service manager may have told it that number, for the program that it
 // starts.
 [[nodiscard]] int inherited_number() noexcept;
