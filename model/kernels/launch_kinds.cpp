@@ -43,7 +43,7 @@ std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<boo
     }
   }
   std::stable_sort(launches.begin(), launches.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  using Key = std::tuple<ProcessId, NameId, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
+  using Key = std::tuple<ProcessId, NameId, LaunchShape>;
   struct Found {
     LaunchKind kind;
     std::vector<std::pair<Nanoseconds, std::uint64_t>> durations;  // with the launch's number
@@ -54,7 +54,7 @@ std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<boo
     const Event event = trace.event(ref);
     const KernelDetail& detail = trace.kernel_detail(event.detail);
     const ProcessId process = trace.track_of(ref.lane).key.process;
-    Found& found = kinds[{process, detail.mangled_name, std::to_array(detail.grid), std::to_array(detail.block), detail.dynamic_shared_memory}];
+    Found& found = kinds[{process, detail.mangled_name, shape_of(detail)}];
     LaunchKind& kind = found.kind;
     found.durations.emplace_back(event.duration, kind.launches++);
     kind.time += event.duration;

@@ -11,6 +11,7 @@
 #include "mean_change.h"
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/counters/sections.h"
+#include "model/kernels/launch_kinds.h"
 #include "model/trace/text/extent.h"
 
 namespace lanescope::analysis {
@@ -45,7 +46,6 @@ constexpr auto kNames = [] {
   return names;
 }();
 
-using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
 struct Measured {
   std::array<std::vector<double>, kCompared.size()> values;  // one for each launch
   std::array<kernels::ValueUnit, kCompared.size()> units{};
@@ -57,7 +57,7 @@ std::string text_of(const std::array<std::uint32_t, 3>& first, const std::array<
   return first == second ? text(first) : text(first) + " -> " + text(second);
 }
 
-using Kinds = std::map<std::pair<std::string, Shape>, Measured>;
+using Kinds = std::map<std::pair<std::string, kernels::LaunchShape>, Measured>;
 
 Kinds measured(Runs runs, const std::stop_token& stop) {
   Kinds kinds;
@@ -65,8 +65,7 @@ Kinds measured(Runs runs, const std::stop_token& stop) {
     const kernels::RecordedMetrics recorded = kernels::recorded_metrics(*runs[run]);
     for (std::size_t i = 0; i < recorded.measurements.size() && !stop.stop_requested(); ++i) {
       const kernels::ProfiledKernel& kernel = recorded.metrics.kernels()[i];
-      const Shape shape{std::to_array(kernel.detail.grid), std::to_array(kernel.detail.block), kernel.detail.dynamic_shared_memory};
-      Measured& of = kinds[{kernel.name, shape}];
+      Measured& of = kinds[{kernel.name, kernels::shape_of(kernel.detail)}];
       of.time = std::max(of.time, recorded.weight(i));
       if (!of.place.event.valid()) of.place = {run, recorded.measurements[i].event};
       for (const kernels::Section& section : kernels::sections(recorded.metrics, kernel))

@@ -16,6 +16,7 @@
 
 #include "launch_key.h"
 #include "model/kernels/instructions/instruction_mix.h"
+#include "model/kernels/launch_kinds.h"
 #include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::kernels {
@@ -88,15 +89,10 @@ void take_counted(const std::vector<HitRate>& rates, std::vector<double>& values
       values[rate.rate] = 100 * values[rate.hits] / all;
 }
 
-// Properties that launches of one kind share.
-using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
-using Kind = std::tuple<GpuId, ProcessId, NameId, Shape>;
-Shape shape_of(const Trace& trace, DetailId detail) {
-  if (detail == 0) return {};
-  const KernelDetail& kernel = trace.kernel_detail(detail);
-  return {std::to_array(kernel.grid), std::to_array(kernel.block), kernel.dynamic_shared_memory};
+using Kind = std::tuple<GpuId, ProcessId, NameId, LaunchShape>;
+Kind kind_of(const Trace& trace, const TrackKey& key, const Event& event) {
+  return {key.gpu, key.process, event.name, shape_of(trace.kernel_detail(event.detail))};
 }
-Kind kind_of(const Trace& trace, const TrackKey& key, const Event& event) { return {key.gpu, key.process, event.name, shape_of(trace, event.detail)}; }
 
 // Visits kernels in segments for which may_have(key, lane, segment) is true; it decodes no segment.
 template <typename MayHave, typename Visit>
@@ -252,14 +248,11 @@ std::optional<double> RecordedMetrics::own_clock(std::size_t kernel) const {
 }
 
 std::optional<std::size_t> RecordedMetrics::of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const {
-  const auto same = [](const std::uint32_t(&a)[3], const std::uint32_t(&b)[3]) { return std::equal(a, a + 3, b); };
   for (std::size_t i = 0; i < measurements.size(); ++i)
     if (event.valid() && measurements[i].event == event) return i;
   for (const std::size_t i : one_of_each()) {
     const ProfiledKernel& kernel = metrics.kernels()[i];
-    if (kernel.name == name && same(kernel.detail.grid, shape.grid) && same(kernel.detail.block, shape.block) &&
-        kernel.detail.dynamic_shared_memory == shape.dynamic_shared_memory)
-      return i;
+    if (kernel.name == name && shape_of(kernel.detail) == shape_of(shape)) return i;
   }
   return std::nullopt;
 }
@@ -270,13 +263,12 @@ std::vector<std::size_t> RecordedMetrics::one_of_each(const std::function<bool(c
   const auto by_weight = [this](std::size_t a, std::size_t b) { return std::pair(weight(b), a) < std::pair(weight(a), b); };
   std::sort(order.begin(), order.end(), by_weight);
   if (measurements.empty()) return order;
-  using KernelKind = std::tuple<GpuId, ProcessId, std::string_view, Shape>;
+  using KernelKind = std::tuple<GpuId, ProcessId, std::string_view, LaunchShape>;
   std::map<KernelKind, std::vector<std::size_t>> kinds;
   for (const std::size_t number : order) {
     if (counts && !counts(measurements[number])) continue;
     const ProfiledKernel& kernel = metrics.kernels()[number];
-    const Shape shape{std::to_array(kernel.detail.grid), std::to_array(kernel.detail.block), kernel.detail.dynamic_shared_memory};
-    kinds[{measurements[number].gpu, measurements[number].process, kernel.name, shape}].push_back(number);
+    kinds[{measurements[number].gpu, measurements[number].process, kernel.name, shape_of(kernel.detail)}].push_back(number);
   }
   std::vector<std::size_t> chosen;
   for (auto& [kind, measured] : kinds) {

@@ -1,9 +1,11 @@
 // The kernels of a trace, grouped by launches with the same properties, to choose which of them to examine more closely.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "model/trace/details.h"
@@ -11,7 +13,13 @@
 
 namespace lanescope::kernels {
 
-// Launches of a kernel in a process with one shape: grid, block, dynamic shared memory.
+// What launches of one kind have in common beside the kernel: grid, block, dynamic shared memory.
+using LaunchShape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
+[[nodiscard]] inline LaunchShape shape_of(const KernelDetail& launch) {
+  return {std::to_array(launch.grid), std::to_array(launch.block), launch.dynamic_shared_memory};
+}
+
+// Launches of a kernel in a process with one shape.
 struct LaunchKind {
   ProcessId process = kNone;
   NameId name = 0;             // with its parameters
