@@ -163,7 +163,10 @@ class Page {
   }
 
   bool say_findings(const std::vector<Finding>& findings) {
-    if (findings.empty()) return say(element("p", "Nothing was found that costs much of the time."));
+    const bool has_gpu_work = std::any_of(trace_.tracks().begin(), trace_.tracks().end(), [](const Track& track) { return is_gpu_work(track.key.kind); });
+    if (findings.empty())
+      return say(
+          element("p", has_gpu_work ? "Nothing was found that costs much of the time." : "The trace holds no GPU work: the tables say what its threads did."));
     for (std::size_t i = 0; i < std::min(findings.size(), options_.findings); ++i) {
       const Finding& finding = findings[i];
       std::string text = element("h3", std::to_string(i + 1) + ". " + html(finding.title.english()));
@@ -218,7 +221,8 @@ class Page {
       text += "</tr>";
     }
     text += "</table></div>";
-    if (table.row_count() > rows) text += "<p class=\"quiet\">and " + std::to_string(table.row_count() - rows) + " more rows</p>";
+    if (table.row_count() > rows)
+      text += "<p class=\"quiet\">and " + std::to_string(table.row_count() - rows) + (table.row_count() - rows == 1 ? " more row</p>" : " more rows</p>");
     return text;
   }
 

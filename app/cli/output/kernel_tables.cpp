@@ -17,6 +17,7 @@
 #include "model/kernels/instructions/instruction_mix.h"
 #include "model/kernels/occupancy.h"
 #include "model/trace/text/extent.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
@@ -75,7 +76,7 @@ std::string measurement_text(const kernels::Measurement& measurement) {
   if (measurement.launches > 1) text += " over " + std::to_string(measurement.launches) + " launches";
   if (measurement.of_its_kind.count < 2) return text;  // the only launch of its kind
   text += "; " + std::to_string(measurement.of_its_kind.count) + " launches like it take ";
-  return text + rounded("%.1f us", static_cast<double>(measurement.of_its_kind.time) / 1000);
+  return text + duration_text(measurement.of_its_kind.time);
 }
 
 // ", grid 128 × 1 × 1, block 256 × 1 × 1"; empty if the shape is not known.
@@ -219,10 +220,10 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
   for (const std::size_t number : kernels.one_of_each()) {
     const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
     const kernels::Verdict verdict = kernels::judge(kernels.metrics, kernel);
-    const double microseconds = static_cast<double>(kernels::duration(kernels.metrics, kernel)) / 1000;
-    const double weight = static_cast<double>(kernels.weight(number)) / 1000;
+    const Nanoseconds duration = kernels::duration(kernels.metrics, kernel);
+    const auto weight = static_cast<double>(kernels.weight(number));
     std::cout << kernels.number(number) << ". " << kernel.name << shape_text(kernel.detail) << "\n   "
-              << (microseconds > 0 ? rounded("%.1f us", microseconds) : "Its time was not measured") << ", bound by " << kernels::bound_text(verdict);
+              << (duration > 0 ? duration_text(duration) : "Its time was not measured") << ", bound by " << kernels::bound_text(verdict);
     if (!kernels.measurements.empty() && kernels.measurements[number].passes > 0) std::cout << ". " << measurement_text(kernels.measurements[number]);
     std::cout << '\n';
     if (const Message at_once = analysis::at_once_text(once[number]); !at_once.empty()) std::cout << "   " << at_once << '\n';
@@ -235,7 +236,7 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
         std::cout << "what it could win is not known. ";
       else
         std::cout << "up to "
-                  << (weight > 0 ? rounded("%.1f us", advice.gain * once[number] * weight) + rounded(" (%.0f %%). ", 100 * advice.gain)
+                  << (weight > 0 ? duration_text(std::llround(advice.gain * once[number] * weight)) + rounded(" (%.0f %%). ", 100 * advice.gain)
                                  : rounded("%.0f %%. ", 100 * advice.gain));
       std::cout << advice.seen << "\n      " << advice.what_to_do << '\n';
       if (lines[i]) std::cout << "      " << kernels::line_text(*lines[i]) << '\n';

@@ -35,14 +35,14 @@ Message sampled_text(const Trace& trace, const samples::ChainCounts& chains, std
   return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions, least_share);
 }
 
-// One row for each GPU, cause, range and call. GPUs that waited together have separate rows, so that the rows of each add up to its idle time. Only the
-// `rows` rows with most time; all if it is negative.
+// One row for each GPU, cause, range and call. GPUs that waited together have separate rows, so that the rows of each add up to its idle time. Shares are of
+// the idle time of all GPUs in the loop, or outside of it. Only the `rows` rows with most time; all if it is negative.
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
   stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"),
                       stats::integers("Longest", stats::Unit::kNanoseconds), stats::integers("Longest Gap Start", stats::Unit::kNanoseconds),
                       stats::integers("GPU"), stats::words("Cause"), stats::texts("NVTX Range"), stats::texts("Call"), stats::words("When"),
                       stats::texts("Sampled Code")});
-  const Nanoseconds idle = collected.idle();
+  const std::array<Nanoseconds, 2> idle{collected.idle(Recurrence::kRecurring), collected.idle(Recurrence::kOnce)};
   struct Row {
     const Group* group;
     GpuId gpu;
@@ -56,17 +56,18 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
   std::vector<GpuId> gpus;
   for (const auto& [group, gpu, of_gpu] : all) {
     gpus.push_back(gpu);
-    table.add_row(percent_of(of_gpu->total, idle), of_gpu->total, static_cast<std::int64_t>(of_gpu->parts), of_gpu->longest, of_gpu->longest_gap_begin,
-                  static_cast<std::int64_t>(trace.gpus()[gpu].ordinal), table.add_text(std::string(idle_cause_name(group->cause))),
-                  table.add_text(families.text(group->family)), table.add_text(std::string(api_display_name(trace.name(group->call)))),
-                  table.add_text(std::string(when_text(loop, group->recurrence))), table.add_text(sampled_text(trace, group->samples, 1)));
+    table.add_row(percent_of(of_gpu->total, idle[static_cast<std::size_t>(group->recurrence)]), of_gpu->total, static_cast<std::int64_t>(of_gpu->parts),
+                  of_gpu->longest, of_gpu->longest_gap_begin, static_cast<std::int64_t>(trace.gpus()[gpu].ordinal),
+                  table.add_text(std::string(idle_cause_name(group->cause))), table.add_text(families.text(group->family)),
+                  table.add_text(std::string(api_display_name(trace.name(group->call)))), table.add_text(std::string(when_text(loop, group->recurrence))),
+                  table.add_text(sampled_text(trace, group->samples, 1)));
   }
   add_files(trace, gpus, table);
   return table;
 }
 
 // One row for each GPU and cause, in the loop and outside of it, the longest first, followed by the gaps below the threshold: the rows of a GPU add up
-// to its idle time.
+// to its idle time. Shares are of its idle time in the loop, or outside of it.
 stats::Table cause_table(const Trace& trace, const Loop& loop, const IdleGroups& collected) {
   stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Parts"), stats::words("Cause"), stats::words("When")});
@@ -74,7 +75,8 @@ stats::Table cause_table(const Trace& trace, const Loop& loop, const IdleGroups&
   for (const GpuIdle& gpu : collected.gpus) {
     const auto add = [&](const CauseSum& sum, std::string_view cause, Recurrence recurrence) {
       if (sum.parts == 0) return;
-      table.add_row(std::int64_t{trace.gpus()[gpu.gpu].ordinal}, percent_of(sum.total, gpu.idle), sum.total, static_cast<std::int64_t>(sum.parts),
+      const Nanoseconds idle = collected.by_gpu.at(gpu.gpu)[static_cast<std::size_t>(recurrence)].total();
+      table.add_row(std::int64_t{trace.gpus()[gpu.gpu].ordinal}, percent_of(sum.total, idle), sum.total, static_cast<std::int64_t>(sum.parts),
                     table.add_text(std::string(cause)), table.add_text(std::string(when_text(loop, recurrence))));
       gpus.push_back(gpu.gpu);
     };

@@ -83,6 +83,11 @@ struct IdleGroups {
   struct OfGpu {
     std::array<CauseSum, kIdleCauses> causes;
     CauseSum in_short_gaps;  // below the threshold, of any cause
+    [[nodiscard]] Nanoseconds total() const {
+      Nanoseconds sum = in_short_gaps.total;
+      for (const CauseSum& cause : causes) sum += cause.total;
+      return sum;
+    }
   };
   std::map<GpuId, std::array<OfGpu, 2>> by_gpu;      // by recurrence
   std::array<CauseInLoop, kIdleCauses> recurring{};  // without reading counters of kernels
@@ -92,9 +97,10 @@ struct IdleGroups {
   Nanoseconds reading = 0;                           // in the loop, for reading counters of kernels
   Nanoseconds span = 0;                              // sum over all GPUs
   Nanoseconds short_idle = 0;                        // the part of the span in gaps below the threshold, in the loop without disturbed iterations
-  [[nodiscard]] Nanoseconds idle() const {
+  // Of all GPUs, in the loop or outside of it.
+  [[nodiscard]] Nanoseconds idle(Recurrence recurrence) const {
     Nanoseconds sum = 0;
-    for (const GpuIdle& gpu : gpus) sum += gpu.idle;
+    for (const auto& [gpu, idle] : by_gpu) sum += idle[static_cast<std::size_t>(recurrence)].total();
     return sum;
   }
   // In the loop, without the time for reading counters of kernels.

@@ -321,6 +321,15 @@ TEST_CASE("kernels counts launches at the same time once in what they could win,
   CHECK(kernels[0]["Winnable at Most (ns)"].get<double>() == Approx((1 - 4.0 / 32) * 0.85 * 4e6 * 3 / 4).margin(1));
   CHECK(kernels[0]["Winnable at Most (ns)"] == analyzed[0]["Winnable at Most (ns)"]);
   CHECK(kernels[0]["GridXYZ"] == "13200 1 1");
+  std::ostringstream printed;
+  std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
+  const int code = cli::run({"kernels", file});
+  std::cout.rdbuf(before);
+  CHECK(code == cli::kSuccess);
+  CHECK_THAT(printed.str(), contains_text("scattered, grid 13200 × 1 × 1, block 256 × 1 × 1\n   2.000 ms, bound by"));
+  CHECK_THAT(printed.str(), contains_text("; 2 launches like it take 4.000 ms"));
+  CHECK_THAT(printed.str(), contains_text("at most 75 % of what they take together can be won."));
+  CHECK_THAT(printed.str(), contains_text("global_access: up to 2.231 ms (74 %)."));
   CHECK(analyzed[0]["BlockXYZ"] == "256 1 1");
 }
 

@@ -157,6 +157,10 @@ def check_recordings():
         assert shown == titles[:10], (file.name, shown, titles)
         assert pictures, file.name
         check_idle_time(file, page)
+        text = "".join(page.text)
+        if "holds no GPU work" in analysed.stderr + run("analyze", file).stdout:
+            assert "Nothing was found" not in text and "The trace holds no GPU work" in text, file.name
+        assert not re.search(r"and 1 more rows", text), file.name
 
 
 def check_idle_time(file, page):

@@ -151,6 +151,26 @@ TEST_CASE("the causes in the table add up to the idle time of the GPU") {
   CHECK(integer(causes, causes.row_count() - 1, "Total Time") == 33 * 3'500);
 }
 
+TEST_CASE("shares of causes are of the idle time in the loop, or of that outside of it, as the findings are") {
+  Scenario program;  // 5 s of start-up, then a loop in which the GPU is idle for 5 ms of each 10 ms
+  program.kernel("init", 0, 2'000, 3'000, 4'000);
+  for (int step = 0; step < 40; ++step) {
+    const Nanoseconds t = 5'000 * kMillisecond + step * 10 * kMillisecond;
+    program.range("step " + std::to_string(step), t, t + 10 * kMillisecond);
+    program.kernel("k", t + 5 * kMillisecond, t + 5 * kMillisecond + 2'000, t + 5 * kMillisecond + 3'000, t + 10 * kMillisecond);
+  }
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
+  for (const char* name : {"gpu_bubbles_causes", "gpu_bubbles"}) {
+    const stats::Table& table = table_named(bubbles, name);
+    const auto idle = std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& each) { return each.title == "Idle"; });
+    REQUIRE(idle != table.columns().end());
+    std::map<std::string, double> shares;
+    for (std::size_t row = 0; row < table.row_count(); ++row) shares[text(table, row, "When")] += idle->real(row);
+    CHECK(shares.size() == 2);
+    for (const auto& [when, share] : shares) CHECK(share == Approx(100).margin(0.1));
+  }
+}
+
 TEST_CASE("a wait after each launch is a storm of waits") {
   Scenario program;
   for (int i = 0; i < 200; ++i) {
