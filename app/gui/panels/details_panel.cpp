@@ -222,6 +222,7 @@ DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, co
   column->addWidget(browser_);
   constexpr int kNarrowestInCharacters = 14;  // a time
   setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
+  browser_->setMinimumHeight(fontMetrics().height());  // it is scrolled by itself
   browser_->setAccessibleName(tr("Details of the selection"));
   browser_->setFrameShape(QFrame::NoFrame);
   browser_->setOpenLinks(false);
@@ -300,7 +301,8 @@ void DetailsPanel::show() {
 // A letter that another font lends, as of Chinese, may reach higher than those around it, and would put the whole line lower than the cell beside it. Lines of
 // a fixed height have their baseline at four fifths of it.
 void DetailsPanel::alignBaselines() {
-  constexpr double kAboveBaseline = 0.8;  // of the height, as Qt lays it out
+  if (const QString text = browser_->toPlainText(); columns_of(text) == text.size()) return;  // it has no such letters
+  constexpr double kAboveBaseline = 0.8;                                                      // of the height, as Qt lays it out
   QTextLayout both(QStringLiteral("Ágy 持续"), browser_->document()->defaultFont());
   both.beginLayout();
   const QTextLine line = both.createLine();

@@ -16,7 +16,7 @@ constexpr int kMeasuredRows = 100;
 constexpr int kWideInCharacters = 48;     // texts are first shortened down to this,
 constexpr int kNarrowInCharacters = 16;   // then all except the first texts down to this,
 constexpr int kLegibleInCharacters = 28;  // then the first ones, which say what the line is about,
-constexpr int kShortestInCharacters = 12;  // finally those behind them once more
+constexpr int kShortestInCharacters = 8;  // finally those behind them once more
 constexpr std::size_t kFirstTexts = 2;
 
 // Reduces the sum of the widths to the room by shrinking the widest of `some` to the next widest, and so on, but not below `least`.

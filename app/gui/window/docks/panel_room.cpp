@@ -13,7 +13,6 @@ constexpr QSize kMostNeeded(560, 32);  // px
 
 PanelRoom::PanelRoom(QWidget& panel) {
   setFrameShape(QFrame::NoFrame);
-  setWidgetResizable(true);
   setFocusPolicy(Qt::NoFocus);
   setWidget(&panel);
   // The panel has the window's background, as without this. An opaque one would cover the dock, whose visible region tells whether it is in sight.
@@ -21,10 +20,25 @@ PanelRoom::PanelRoom(QWidget& panel) {
   viewport()->setAutoFillBackground(false);
 }
 
-QSize PanelRoom::minimumSizeHint() const { return widget()->minimumSizeHint().expandedTo(widget()->minimumSize()).boundedTo(kMostNeeded); }
+QSize PanelRoom::minimumSizeHint() const { return least().boundedTo(kMostNeeded); }
+
+// The panel has the whole room, or else what it needs at least. QScrollArea would give a panel with a line that wraps the height that it prefers.
+void PanelRoom::fit() {
+  const QSize all = maximumViewportSize(), needed = least();
+  const bool has_room = needed.width() <= all.width() && needed.height() <= all.height();
+  widget()->resize((has_room ? all : viewport()->size()).expandedTo(needed));
+}
+
+void PanelRoom::resizeEvent(QResizeEvent* event) {
+  QScrollArea::resizeEvent(event);
+  fit();
+}
 
 bool PanelRoom::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
+  if (watched == widget() && event->type() == QEvent::LayoutRequest) {
+    updateGeometry();
+    fit();
+  }
   return QScrollArea::eventFilter(watched, event);
 }
 

@@ -17,7 +17,12 @@ class PanelRoom : public QScrollArea {
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;  // of the panel
+  void resizeEvent(QResizeEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  [[nodiscard]] QSize least() const { return widget()->minimumSizeHint().expandedTo(widget()->minimumSize()); }
+  void fit();
 };
 
 }  // namespace lanescope::ui

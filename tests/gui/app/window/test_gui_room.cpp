@@ -14,6 +14,8 @@
 #include <QPlainTextEdit>
 #include <QScopeGuard>
 #include <QScreen>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QStatusBar>
 #include <QTabBar>
 #include <QToolButton>
@@ -163,6 +165,26 @@ class RoomTest : public QObject {
       const QString title = groups.model()->headerData(column, Qt::Horizontal).toString();
       QVERIFY2(header.sectionSize(column) >= list->sizeHintForColumn(column), qPrintable(title));
       QVERIFY2(header.sectionSize(column) > header.fontMetrics().horizontalAdvance(title), qPrintable(title));
+    }
+  }
+
+  // Whatever a panel says below its table, on a line that may wrap.
+  void aPanelIsNotScrolledWhereItHasRoom() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'350, 720);
+    window.show();
+    QVERIFY(open_and_settle(window, recorded("torch_training_workers0.trace")));
+    window.showPanel("bubbles");
+    QVERIFY(settle(window));
+    window.bubbles().groups().selectRow(0);
+    QVERIFY(settle(window));
+    for (const QString& name : MainWindow::panelNames()) {
+      window.showPanel(name);
+      QVERIFY(settle(window));
+      const auto* room = qobject_cast<QScrollArea*>(window.findChild<QDockWidget*>(name)->widget());
+      QVERIFY(room != nullptr);
+      const auto is_scrolled = [&] { return room->verticalScrollBar()->isVisible() || room->horizontalScrollBar()->isVisible(); };
+      QVERIFY2(wait_for([&] { return room->widget()->size() == room->size() && !is_scrolled(); }, 5'000), qPrintable(name));
     }
   }
 
