@@ -120,6 +120,14 @@ Message loop_text(std::string_view family) {
   return name == family ? Message("the loop \"{name}\"", {{"name", name}}) : Message("the loop of module \"{name}\"", {{"name", name}});
 }
 
+std::string name_in_domain(std::string_view family, std::string_view domain) {
+  constexpr std::size_t kLongest = 64;  // bytes
+  if (domain.empty()) return std::string(family);
+  std::size_t length = std::min(kLongest, domain.size());
+  while (length < domain.size() && length > 0 && (static_cast<unsigned char>(domain[length]) & 0xC0) == 0x80) --length;  // not within a character
+  return std::string(family) + "@" + std::string(domain.substr(0, length)) + (length < domain.size() ? "..." : "");
+}
+
 std::string_view range_name(const Trace& trace, EventRef range) noexcept {
   return range.valid() ? trace.name(trace.lane(range.lane).name(range.index)) : std::string_view();
 }

@@ -54,6 +54,9 @@ class GpuTexts {
 // The loop whose iterations are ranges of the family: `the loop "step_*"`; for executions of an XLA module, `the loop of module "jit_step"`.
 [[nodiscard]] Message loop_text(std::string_view family);
 
+// A family of ranges of an NVTX domain, where several domains have it: "step *@loader"; only "step *" for the default domain. Of long names of domains, the
+// begin: there may be millions of families.
+[[nodiscard]] std::string name_in_domain(std::string_view family, std::string_view domain);
 [[nodiscard]] std::string_view range_name(const Trace& trace, EventRef range) noexcept;  // "" for an invalid reference
 
 }  // namespace lanescope::analysis

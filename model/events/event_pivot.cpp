@@ -56,6 +56,8 @@ EventColumn event_column_of(PivotColumn column) noexcept {
       return EventColumn::kMemory;
     case PivotColumn::kBytes:
       return EventColumn::kBytes;
+    case PivotColumn::kDomain:
+      break;  // a table has no such column, and the value is of the track
   }
   return EventColumn::kName;
 }

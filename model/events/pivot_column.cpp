@@ -29,6 +29,7 @@ constexpr std::array<PivotColumnNames, kPivotColumnCount> kPivotColumns = {{
     {"Waves", "waves"},
     {"Memory", "memory"},
     {"Bytes", "bytes"},
+    {"NVTX domain", "domain"},
     {"Run", "run"},
 }};
 

@@ -46,6 +46,8 @@ Named named(const Trace& trace, PivotColumn column, TrackId id) {
                 stream_label(trace, key.process, key.context, key.stream).english(),
                 {process_label(trace, key.process), "context " + std::to_string(key.context), part}};
       break;
+    case PivotColumn::kDomain:
+      return {{}, std::string(trace.domain_name(key.process, key.domain)), {}};
     case PivotColumn::kRun:
       return {{}, std::string(run_of(trace, trace.tracks()[id])), {}};
     default:
@@ -58,7 +60,7 @@ Named named(const Trace& trace, PivotColumn column, TrackId id) {
 
 bool is_of_track(PivotColumn column) noexcept {
   return column == PivotColumn::kProcess || column == PivotColumn::kThread || column == PivotColumn::kDevice || column == PivotColumn::kContext ||
-         column == PivotColumn::kStream || column == PivotColumn::kRun;
+         column == PivotColumn::kStream || column == PivotColumn::kDomain || column == PivotColumn::kRun;
 }
 
 std::vector<std::string> track_texts(const Trace& trace, PivotColumn column) {

@@ -59,11 +59,12 @@ constexpr std::array kReports = {
            cuda_kern_exec_sum},
     Report{"cuda_kern_exec_trace", "CUDA Kernel Launch & Exec Time Trace", kKernelData, kNameModifiers,
            "Every kernel with its launching call and its wait in the queue, by the call's start.", cuda_kern_exec_trace},
-    Report{"event_sum", "Event Summary (by Chosen Columns)", kEventData, "[:by=COLUMN]...[:kind=KIND]...",
-           "Durations of all events but samples and states of threads by what columns say of them, as :by=stream:by=grid: name, family, kind, process, "
-           "thread, device, context, stream, range, range-family, grid, block, registers, shared-memory, occupancy, waves, memory, bytes. Without one, by "
-           "kind. :kind=kernel:kind=copy leaves all other kinds of events out. Lanescope's own.",
-           event_sum},
+    Report{
+        "event_sum", "Event Summary (by Chosen Columns)", kEventData, "[:by=COLUMN]...[:kind=KIND]...",
+        "Durations of all events but samples and states of threads by what columns say of them, as :by=stream:by=grid: name, family, kind, process, "
+        "thread, device, context, stream, range, range-family, grid, block, registers, shared-memory, occupancy, waves, memory, bytes, domain. Without one, by "
+        "kind. :kind=kernel:kind=copy leaves all other kinds of events out. Lanescope's own.",
+        event_sum},
     Report{"file_access_sum", "File Access Summary", kFileData, "",
            "Files by the time of calls that opened, read, wrote, mapped and synced them, with the bytes. Lanescope's own.", file_access_sum},
     Report{"gpu_idle_sum", "GPU Idle Time Summary (by Cause)", kTimesOfGpuData, "",

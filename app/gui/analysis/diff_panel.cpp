@@ -104,18 +104,13 @@ std::string innermost_range(const std::string& name) {
   return outer == std::string::npos ? ranges : ranges.substr(outer + 3);
 }
 
-// The family of the ranges that an item is about. Where several domains have it, the item's name ends with its domain: "step *@loader".
-std::string family_of_ranges(const DiffItem& item, const TracePair& pair) {
-  const std::size_t at = item.name.rfind('@');
-  if (at == std::string::npos) return item.name;
-  const std::string_view domain = std::string_view(item.name).substr(at + 1);
-  const auto has_domain = [&](const Trace& trace) {
-    return std::any_of(trace.domains().begin(), trace.domains().end(), [&](const NvtxDomainName& each) { return each.name == domain; });
-  };
-  return has_domain(*pair.first().trace) || has_domain(*pair.second().trace) ? item.name.substr(0, at) : item.name;
+// Of a family that several domains have, only the ranges of the item's own domain.
+void keep_ranges(EventFilter& filter, const DiffItem& item) {
+  keep_family(filter, EventKind::kNvtxRange, analysis::family_of_ranges(item));
+  if (item.domain) filter.values.push_back({PivotColumn::kDomain, *item.domain});
 }
 
-EventFilter filter_of(const DiffItem& item, const std::string& iterations, const TracePair& pair) {
+EventFilter filter_of(const DiffItem& item, const std::string& iterations) {
   EventFilter filter;
   const std::optional<EventKind> kind = event_kind_of(item.kind);
   if (item.kind == DiffKind::kDuration)
@@ -123,7 +118,7 @@ EventFilter filter_of(const DiffItem& item, const std::string& iterations, const
   else if (item.kind == DiffKind::kProducts)
     keep_family(filter, kind, innermost_range(item.name));
   else if (item.kind == DiffKind::kRange)
-    keep_family(filter, kind, family_of_ranges(item, pair));
+    keep_ranges(filter, item);
   else
     keep_name(filter, kind, item.name);
   return filter;
@@ -253,7 +248,7 @@ void DiffPanel::showLaunches(const CounterChange& change, Side selected) {
 void DiffPanel::showItem(const DiffItem& item, Side selected) {
   if (!pair_.isOpen()) return;
   if (hasNoPlace(item)) return sayNoPlace(item);
-  search_.start([this, item, selected, first = pair_.first().trace, second = pair_.second().trace, filter = filter_of(item, iterations_, pair_),
+  search_.start([this, item, selected, first = pair_.first().trace, second = pair_.second().trace, filter = filter_of(item, iterations_),
                  compared = is_by_iteration_ ? Compared::kIterations : Compared::kWholeTraces](const LatestJob::Context& job) {
     const auto find = [&](const Trace& trace, double mean) {
       if (item.kind == DiffKind::kGpuIdle) return longest_idle(trace, item.name, job.stop());
@@ -288,7 +283,7 @@ void DiffPanel::listItem(const DiffItem& item) {
   if (item.kind == DiffKind::kGpuIdle) return emit bubblesRequested(item.difference() > 0 ? AnsweredTrace::Choice::kSecond : AnsweredTrace::Choice::kFirst);
   if (hasNoPlace(item)) return sayNoPlace(item);
   state_.setShownRow(std::nullopt);
-  state_.setFilter(filter_of(item, iterations_, pair_));
+  state_.setFilter(filter_of(item, iterations_));
   emit eventsRequested();
 }
 

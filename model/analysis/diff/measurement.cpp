@@ -33,16 +33,13 @@ class Collector {
   }
   // A new item, for a family of ranges of the NVTX domains with this name.
   Measured& new_range(std::string_view family, std::string_view domain) {
-    auto& item = items_.emplace_back(ItemKey{DiffKind::kRange, family}, Measured{});
-    ranges_.push_back({&item.first, domain});
-    return item.second;
+    return items_.emplace_back(ItemKey{DiffKind::kRange, family, domain}, Measured{}).second;
   }
   static void add(Measured& measured, std::size_t sample, Nanoseconds time) {
     measured.total += time;
     measured.samples.add(sample, static_cast<double>(time));
   }
   Measurements take() {
-    tell_domains_apart();
     Measurements all;
     all.items.reserve(items_.size());
     by_key_.clear();
@@ -53,25 +50,11 @@ class Collector {
   }
 
  private:
-  struct Range {
-    ItemKey* key;
-    std::string_view domain;
-  };
-  // Ranges of one family in several domains are different things. Those of the default domain keep their name: "step *" and "step *@loader".
-  void tell_domains_apart() {
-    std::unordered_map<std::string_view, std::size_t> domains;  // by family
-    for (const Range& range : ranges_) ++domains[range.key->second];
-    for (const Range& range : ranges_)
-      if (!range.domain.empty() && domains.at(range.key->second) > 1)
-        range.key->second = names_.emplace_back(std::string(range.key->second) + "@" + std::string(range.domain));
-  }
-
   struct Hash {
-    std::size_t operator()(const ItemKey& key) const noexcept { return std::hash<std::string_view>()(key.second) + static_cast<std::size_t>(key.first); }
+    std::size_t operator()(const ItemKey& key) const noexcept { return std::hash<std::string_view>()(key.name) + static_cast<std::size_t>(key.kind); }
   };
   std::deque<std::pair<ItemKey, Measured>> items_;  // whose addresses stay
   std::deque<std::string> names_;
-  std::vector<Range> ranges_;
   std::unordered_map<ItemKey, Measured*, Hash> by_key_;
 };
 

@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 
+#include "../wording.h"
 #include "mean_change.h"
 #include "measurement.h"
 #include "model/kernels/matrix_product.h"
@@ -166,8 +168,8 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 // The verdict does not consider noise yet.
 DiffItem compare(const ItemKey& key, const OfSide& first, const OfSide& second) {
   DiffItem item;
-  item.kind = key.first;
-  item.name = key.second;
+  item.kind = key.kind;
+  item.name = key.name;
   item.first = side_of(first);
   item.second = side_of(second);
   item.change = item.first.per_iteration > 0 ? 100 * (item.second.per_iteration / item.first.per_iteration - 1) : kUnknown;
@@ -305,10 +307,23 @@ class ItemsOfRuns {
 
 // True if the item is the ranges that are the iterations. Their time is the duration, which would otherwise be judged twice, and as one of many items.
 bool is_of_iterations(const ItemKey& key, const OfSide& of, std::span<const Measured* const> iterations) {
-  if (key.first != DiffKind::kRange || !of.runs.front().samples.are_iterations()) return false;
+  if (key.kind != DiffKind::kRange || !of.runs.front().samples.are_iterations()) return false;
   for (std::size_t run = 0; run < of.runs.size(); ++run)
     if (of.measured[run] == nullptr || iterations[run] == nullptr || of.measured[run]->samples != iterations[run]->samples) return false;
   return true;
+}
+
+// The families of ranges that several domains have, in any of the runs; in order.
+std::vector<std::string_view> families_of_several_domains(std::span<const Run> runs) {
+  std::vector<std::string_view> families;
+  ItemsOfRuns all(runs);
+  const ItemKey* before = nullptr;
+  while (const ItemKey* const key = all.next()) {
+    const bool is_another = before != nullptr && key->kind == DiffKind::kRange && before->kind == DiffKind::kRange && key->name == before->name;
+    if (is_another && (families.empty() || families.back() != key->name)) families.push_back(key->name);
+    before = key;
+  }
+  return families;
 }
 
 std::vector<DiffItem> items_of(std::span<const Run> runs, std::size_t first_runs, const std::stop_token& stop) {
@@ -320,16 +335,24 @@ std::vector<DiffItem> items_of(std::span<const Run> runs, std::size_t first_runs
   for (const Run& run : runs) most = std::max(most, run.items.items.size());
   items.reserve(most);  // there may be millions, and growth by doubling takes twice as much
   measured.reserve(most * runs.size());
+  const std::vector<std::string_view> told_apart = families_of_several_domains(runs);
+  std::map<std::string_view, std::shared_ptr<const std::string>> domains;
   ItemsOfRuns all(runs);
   while (const ItemKey* const key = all.next()) {
     if (stop.stop_requested()) break;
     const OfSide of_first{first, all.measured().first(first_runs)}, of_second{second, all.measured().subspan(first_runs)};
-    if (key->first == DiffKind::kDuration) iterations.assign(all.measured().begin(), all.measured().end());  // this item comes first
+    if (key->kind == DiffKind::kDuration) iterations.assign(all.measured().begin(), all.measured().end());  // this item comes first
     const std::span<const Measured* const> durations(iterations);
     if (is_of_iterations(*key, of_first, durations.first(first_runs)) && is_of_iterations(*key, of_second, durations.subspan(first_runs))) continue;
     DiffItem item = compare(*key, of_first, of_second);
     if (item.first.count == 0 && item.second.count == 0) continue;
     if (!name_products(of_first.measured, of_second.measured, item)) continue;
+    if (key->kind == DiffKind::kRange && std::binary_search(told_apart.begin(), told_apart.end(), key->name)) {
+      const auto [domain, is_new] = domains.try_emplace(key->domain);
+      if (is_new) domain->second = std::make_shared<const std::string>(key->domain);
+      item.domain = domain->second;
+      item.name = name_in_domain(item.name, key->domain);
+    }
     if (is_in_both(item)) measured.insert(measured.end(), all.measured().begin(), all.measured().end());
     items.push_back(std::move(item));
   }
@@ -357,6 +380,10 @@ std::string_view diff_kind_name(DiffKind kind) noexcept {
 std::string_view diff_verdict_name(DiffVerdict verdict) noexcept {
   constexpr std::array<std::string_view, 6> kNames{"same", "more", "less", "only in A", "only in B", "unsure"};
   return kNames[static_cast<std::size_t>(verdict)];
+}
+
+std::string family_of_ranges(const DiffItem& item) {
+  return item.name.substr(0, item.name.size() - (item.domain == nullptr ? 0 : name_in_domain({}, *item.domain).size()));
 }
 
 Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const DiffOptions& options) {

@@ -252,7 +252,7 @@ Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArgume
   for (const auto& [ranges, sum] : *sums) ++domains[ranges.first];
   const auto name_of_ranges = [&](const RangesOfDomain& ranges) {
     const std::string& family = families.text(ranges.first);
-    return domains.at(ranges.first) == 1 || ranges.second.empty() ? family : family + "@" + std::string(ranges.second);
+    return domains.at(ranges.first) == 1 ? family : name_in_domain(family, ranges.second);
   };
   for (const auto& [ranges, sum] : sorted)
     table.add_row(sum.cpu, static_cast<std::int64_t>(sum.ranges), sum.projected, sum.idle, percent_of(sum.idle, sum.projected), sum.communication,

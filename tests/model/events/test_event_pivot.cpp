@@ -112,3 +112,27 @@ TEST_CASE("summing ends without a result when it is asked to stop, and tells how
   stopped.request_stop();
   CHECK(sum_by_columns(values, stream, by, {}, stopped.get_token()).empty());
 }
+
+TEST_CASE("ranges are told apart by the names of their NVTX domains") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.set_domain(process, 3, "loader");
+  for (const std::uint32_t domain : {0u, 3u, 3u}) {
+    const TrackKey key{.kind = TrackKind::kNvtxRanges, .process = process, .thread = builder.thread(process, 1), .domain = domain};
+    builder.add(key, {Event{0, domain == 0 ? 100 : 7, builder.intern("item"), 0, 0}}, std::vector<std::uint32_t>{0});
+  }
+  const auto trace = builder.snapshot();
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  const std::vector<PivotColumn> by = {PivotColumn::kName, PivotColumn::kDomain};
+  const std::vector<PivotGroup> groups = sum_by_columns(values, gather_by_start(*trace, values.scope().lanes(), {}), by);
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].values == std::vector<std::string>{"item", ""});
+  CHECK(groups[0].total == 100);
+  CHECK(groups[1].values == std::vector<std::string>{"item", "loader"});
+  CHECK(groups[1].count == 2);
+  for (const PivotGroup& group : groups) {
+    EventFilter filter;
+    filter.values = {{PivotColumn::kDomain, group.values[1]}};
+    CHECK(gather_by_start(*trace, values.scope().lanes(), filter).size() == group.count);
+  }
+}

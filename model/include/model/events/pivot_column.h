@@ -28,9 +28,10 @@ enum class PivotColumn : std::uint8_t {
   kWaves,
   kMemory,
   kBytes,
-  kRun,  // the compared run that it belongs to: "A"; empty if there is only one run
+  kDomain,  // of NVTX ranges and marks, by name; empty for the default domain, and for other events
+  kRun,     // the compared run that it belongs to: "A"; empty if there is only one run
 };
-inline constexpr std::size_t kPivotColumnCount = 19;
+inline constexpr std::size_t kPivotColumnCount = 20;
 [[nodiscard]] std::array<PivotColumn, kPivotColumnCount> all_pivot_columns() noexcept;
 
 [[nodiscard]] std::string_view pivot_column_title(PivotColumn column) noexcept;  // "NVTX Range"

@@ -640,6 +640,47 @@ class CompareTest : public TwoRunsTest {
     QVERIFY2(batch.duration < 2'000'000, qPrintable(QString::number(batch.duration)));
   }
 
+  // Both have ranges "item 1" of 100 us in the domain loader, at other times; B has some of 700 us in the default domain as well.
+  void aRowAboutRangesOfADomainLeadsToThese() {
+    const auto write = [&](const QString& name, Nanoseconds loaded, bool has_others) {
+      TraceBuilder builder;
+      const ProcessId process = builder.process_of_instance(7);
+      builder.set_domain(process, 5, "loader");
+      const auto add = [&](const char* range, Nanoseconds begin, Nanoseconds duration, std::uint32_t depth, std::uint32_t domain) {
+        const TrackKey key{.kind = TrackKind::kNvtxRanges, .process = process, .thread = builder.thread(process, 7), .domain = domain};
+        builder.add(key, {Event{begin, duration, builder.intern(range), 0, 0}}, std::vector<std::uint32_t>{depth});
+      };
+      for (Nanoseconds begin = 0; begin < 10'000'000; begin += 1'000'000) {
+        add("step 1", begin, 990'000, 0, 0);
+        add("item 1", begin + loaded, 100'000, 0, 5);
+        if (has_others) add("item 1", begin + 200'000, 700'000, 1, 0);
+      }
+      const std::shared_ptr<const Trace> trace = builder.snapshot();
+      const QString path = pathOf(name);
+      return ui::write_trace(trace, {path.toStdString(), Readers::kAsUsual, trace, 0}, {}).has_value() ? path : QString();
+    };
+    QVERIFY(open_and_settle(*window_, write("loader.trace", 50'000, false)));
+    QVERIFY(open_beside_and_settle(*window_, write("both.trace", 70'000, true)));
+    window_->showPanel("diff");
+    QVERIFY(settled());
+    ui::ResultTable& table = window_->diff().table();
+    int row = 0;
+    while (row < table.results().rowCount() && cell(table, row, "Name") != "item *@loader") ++row;
+    QVERIFY(row < table.results().rowCount());
+    table.selectRow(row);
+    QVERIFY(wait_for([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
+    const Trace& trace = *window_->state().trace();
+    QCOMPARE(trace.event(window_->state().selectedEvent()).duration, Nanoseconds{100'000});
+    QCOMPARE(window_->pair().shift() % 1'000'000, Nanoseconds{-20'000});  // B's item of the loader begins when A's does
+    emit table.rowActivated(table.results().tableRow(row));
+    QVERIFY(settled());
+    const std::vector<ColumnValue> expected{{PivotColumn::kFamily, "item *"}, {PivotColumn::kDomain, "loader"}};
+    QCOMPARE(window_->state().filter().values, expected);
+    const std::vector<EventRef> listed = gather_events(trace, EventScope::whole_trace(trace).lanes(), window_->state().filter());
+    QCOMPARE(listed.size(), std::size_t{20});
+    for (const EventRef event : listed) QCOMPARE(trace.event(event).duration, Nanoseconds{100'000});
+  }
+
   void swappedTracesKeepTheFilter() {
     QVERIFY(open_beside_and_settle(*window_, faster_));
     EventFilter filter;

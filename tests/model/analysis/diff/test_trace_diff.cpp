@@ -93,6 +93,69 @@ TEST_CASE("ranges of one name in another domain are not added to those of the de
   CHECK(item(*diff, DiffKind::kRange, "part *@loader").first.per_iteration == 5.0 * kMillisecond);
 }
 
+TEST_CASE("ranges of one domain are not compared with those of another, whichever runs have them") {
+  enum class Has : std::uint8_t { kLoader, kBoth };
+  const auto program_of = [](Has has) {
+    Scenario program;
+    program.builder()->set_domain(program.process(), 5, "loader");
+    for (int i = 0; i < 20; ++i) {
+      const Nanoseconds t = i * 10 * kMillisecond;
+      program.range("step " + std::to_string(i), t, t + 8 * kMillisecond);
+      program.range("item " + std::to_string(i), t, t + kMillisecond, 0, 5);
+      if (has == Has::kBoth) program.range("item " + std::to_string(i), t, t + 7 * kMillisecond, 1);
+    }
+    return program.trace();
+  };
+  const std::shared_ptr<const Trace> loader = program_of(Has::kLoader), both = program_of(Has::kBoth);
+  const auto check = [](const TraceDiff& diff, DiffVerdict alone) {
+    const DiffItem& of_loader = item(diff, DiffKind::kRange, "item *@loader");
+    CHECK(of_loader.verdict == DiffVerdict::kSame);
+    CHECK(of_loader.first.per_iteration == 1.0 * kMillisecond);
+    CHECK(of_loader.second.per_iteration == 1.0 * kMillisecond);
+    REQUIRE(of_loader.domain != nullptr);
+    CHECK(*of_loader.domain == "loader");
+    CHECK(family_of_ranges(of_loader) == "item *");
+    const DiffItem& of_default = item(diff, DiffKind::kRange, "item *");
+    CHECK(of_default.verdict == alone);
+    CHECK(of_default.domain->empty());
+    CHECK(family_of_ranges(of_default) == "item *");
+  };
+  const Result<TraceDiff> more = compare_traces(*loader, *both, {}), less = compare_traces(*both, *loader, {});
+  REQUIRE(more);
+  REQUIRE(less);
+  check(*more, DiffVerdict::kOnlySecond);
+  check(*less, DiffVerdict::kOnlyFirst);
+  // Two runs of one side that differ so: what they don't have in common is no noise of what they have.
+  const std::array first{loader, both}, second{both, both};
+  const Result<TraceDiff> runs = compare_runs(first, second, {});
+  REQUIRE(runs);
+  CHECK(item(*runs, DiffKind::kRange, "item *@loader").first.per_iteration == 1.0 * kMillisecond);
+  // In one domain alone, ranges keep the names of their families.
+  const Result<TraceDiff> alone = compare_traces(*loader, *loader, {});
+  REQUIRE(alone);
+  CHECK(item(*alone, DiffKind::kRange, "item *").domain == nullptr);
+}
+
+TEST_CASE("long names of domains are not repeated for each of very many families") {
+  constexpr std::size_t kLong = 10'000;
+  Scenario program;
+  program.builder()->set_domain(program.process(), 5, std::string(kLong, 'd'));
+  for (int i = 0; i < 20; ++i)
+    for (const std::string& name : {"step " + std::to_string(i), std::string("load"), std::string("store")})
+      for (const std::uint32_t domain : {0u, 5u})
+        program.range(name, i * kMillisecond, i * kMillisecond + 1'000, name.starts_with("step") ? 0 : 1, domain);
+  const Result<TraceDiff> diff = compare_traces(*program.trace(), *program.trace(), {});
+  REQUIRE(diff);
+  std::size_t told_apart = 0;
+  for (const DiffItem& one : diff->items) {
+    CHECK(one.name.size() < 200);
+    if (one.domain == nullptr) continue;
+    ++told_apart;
+    CHECK((one.domain->empty() || one.domain->size() == kLong));
+  }
+  CHECK(told_apart >= 4);
+}
+
 TEST_CASE("a few slower iterations at the beginning of both sides warm up, and are no second speed of the program") {
   const unsigned seed = GENERATE(range(1u, 6u));
   const bool ranges = GENERATE(true, false);

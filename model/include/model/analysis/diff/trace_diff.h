@@ -53,6 +53,9 @@ struct DiffSide {
 struct DiffItem {
   DiffKind kind = DiffKind::kDuration;
   std::string name;  // for kProducts "step_*: FP32 -> TF32"
+  // For ranges of a family that several NVTX domains have, in any of the runs: the domain of these, "" for the default domain. `name` ends with it then:
+  // "step_*@loader". Null for others.
+  std::shared_ptr<const std::string> domain;
   DiffSide first, second;
   double change = 0;      // percent of the first; NaN if the first has none
   double change_low = 0;  // the interval in which the change lies; NaN if it is not given
@@ -63,6 +66,9 @@ struct DiffItem {
   [[nodiscard]] bool is_too_noisy() const noexcept { return verdict == DiffVerdict::kUnsure && !std::isnan(change_low); }
   [[nodiscard]] double difference() const noexcept { return second.per_iteration - first.per_iteration; }  // ns
 };
+
+// The family of the ranges that an item of kRange is about.
+[[nodiscard]] std::string family_of_ranges(const DiffItem& item);
 
 struct DiffOptions {
   std::string range;                // the iterations' NVTX range; chosen if empty
