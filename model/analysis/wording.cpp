@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "model/analysis/finding.h"
 #include "model/events/event_values.h"
@@ -118,6 +119,25 @@ std::string_view loop_name(std::string_view family) noexcept {
 Message loop_text(std::string_view family) {
   const std::string_view name = loop_name(family);
   return name == family ? Message("the loop \"{name}\"", {{"name", name}}) : Message("the loop of module \"{name}\"", {{"name", name}});
+}
+
+std::size_t distinct_gpus(const Trace& trace, std::span<const GpuId> gpus) {
+  std::set<std::string_view> known;
+  std::size_t unknown = 0;
+  for (const GpuId gpu : gpus) {
+    const std::string& uuid = trace.gpus()[gpu].uuid;
+    if (uuid.empty())
+      ++unknown;
+    else
+      known.insert(uuid);
+  }
+  return known.size() + unknown;
+}
+
+Message gpus_counted(const Trace& trace, std::span<const GpuId> gpus) {
+  const std::size_t distinct = distinct_gpus(trace, gpus);
+  if (distinct == 1 && gpus.size() > 1) return Message("1 GPU, in {recordings},", {{"recordings", counted(gpus.size(), "recording")}});
+  return counted(distinct, "GPU");
 }
 
 std::string name_in_domain(std::string_view family, std::string_view domain) {

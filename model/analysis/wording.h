@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,10 @@ class GpuTexts {
   PartsOfGpus parts_;
   std::map<std::uint32_t, std::size_t> gpus_;  // number of GPUs with a number
 };
+
+// "2 GPUs", of the machines: one that several recordings saw counts once, "1 GPU, in 2 recordings,". Each GPU must be given once.
+[[nodiscard]] std::size_t distinct_gpus(const Trace& trace, std::span<const GpuId> gpus);
+[[nodiscard]] Message gpus_counted(const Trace& trace, std::span<const GpuId> gpus);
 
 // `NVTX range "step_12"`; in a trace without NVTX, `range "aten::mm"`.
 [[nodiscard]] Message range_text(const Trace& trace, std::string_view name);

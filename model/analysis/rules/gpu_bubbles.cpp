@@ -299,24 +299,12 @@ Message advice_for_blocked(const Trace& trace, const BusyThread& busy, const Mes
 
 Message was_text(const std::string& gpu) { return Message("{gpu} was", {{"gpu", gpu}}); }
 
-// The number of GPUs of the machines, in which one that several recordings saw counts once.
-std::size_t distinct_gpus(const Trace& trace, const IdleGroups& collected) {
-  std::set<std::string_view> known;
-  std::size_t unknown = 0;
-  for (const GpuIdle& gpu : collected.gpus) {
-    const std::string& uuid = trace.gpus()[gpu.gpu].uuid;
-    if (uuid.empty())
-      ++unknown;
-    else
-      known.insert(uuid);
-  }
-  return known.size() + unknown;
-}
-
 // "GPU 0 was"; the summary has the GPU's full name.
 Message gpus_text(const Trace& trace, const IdleGroups& collected) {
   if (collected.gpus.size() == 1) return was_text(GpuTexts(trace).plain(collected.gpus.front().gpu));
-  const std::size_t distinct = distinct_gpus(trace, collected);
+  std::vector<GpuId> gpus;
+  for (const GpuIdle& gpu : collected.gpus) gpus.push_back(gpu.gpu);
+  const std::size_t distinct = distinct_gpus(trace, gpus);
   if (distinct == 1) return Message("1 GPU was, in {recordings},", {{"recordings", counted(collected.gpus.size(), "recording")}});
   return Message("{gpus} were together", {{"gpus", counted(distinct, "GPU")}});
 }

@@ -254,7 +254,6 @@ struct Judged {
   kernels::Waves waves;
   Nanoseconds winnable = 0;  // at most
   Nanoseconds whole = 0;     // that shares refer to
-  std::size_t gpus = 1;      // number of GPUs that it is about
   std::vector<KernelsOfGpu> kernels = {};
 
   [[nodiscard]] const KernelDetail& detail(const Trace& trace) const { return trace.kernel_detail(group.detail); }
@@ -277,7 +276,6 @@ class Said {
 
 // Adds the same kernel on another GPU. The longest launch of all is the place to look at.
 void add(const Judged& other, Judged& judged) {
-  ++judged.gpus;
   judged.kernels.insert(judged.kernels.end(), other.kernels.begin(), other.kernels.end());
   judged.winnable += other.winnable;
   judged.whole += other.whole;
@@ -350,10 +348,14 @@ Finding finding_of(const RuleContext& context, std::string_view rule, const Judg
   return finding;
 }
 
-Message launches_text(const Judged& judged) {
-  return Message(judged.gpus > 1 ? "{runs} on {gpus} took {time} in all{alone}" : "{runs} took {time} in all{alone}",
+Message launches_text(const Trace& trace, const Judged& judged) {
+  std::vector<GpuId> gpus;
+  for (const auto& [gpu, kernel] : judged.kernels) gpus.push_back(gpu);
+  std::sort(gpus.begin(), gpus.end());
+  gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
+  return Message(gpus.size() > 1 ? "{runs} on {gpus} took {time} in all{alone}" : "{runs} took {time} in all{alone}",
                  {{"runs", counted(judged.group.launches, "run")},
-                  {"gpus", counted(judged.gpus, "GPU")},
+                  {"gpus", gpus_counted(trace, gpus)},
                   {"time", duration_text(judged.group.total)},
                   {"alone", judged.group.alone < judged.group.total
                                 ? Message(", {time} of that without another kernel beside it", {{"time", duration_text(judged.group.alone)}})
@@ -407,7 +409,7 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
         {{"kernel", kernel_text(trace, judged)}, {"blocks", counted(judged.waves.blocks, "block")}, {"all", all}, {"won", duration_text(judged.winnable)}});
     finding.seen =
         Message("{launches}; {without} of {all} multiprocessors had no block of it.",
-                {{"launches", launches_text(judged)}, {"without", std::to_string(judged.waves.multiprocessors - judged.waves.blocks)}, {"all", all}});
+                {{"launches", launches_text(trace, judged)}, {"without", std::to_string(judged.waves.multiprocessors - judged.waves.blocks)}, {"all", all}});
     if (judged.waves.blocks == 1) {  // serial in this form: the shape does not say whether it could be split
       finding.title = Message("Kernel {kernel} runs as one block on one of {all} multiprocessors.", {{"kernel", kernel_text(trace, judged)}, {"all", all}});
       finding.cost = 0;
@@ -439,7 +441,7 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
     finding.title = Message("Kernel {kernel} runs in {waves} waves: spread evenly, its blocks could save up to {won}.",
                             {{"kernel", kernel_text(trace, judged)}, {"waves", number_text(judged.waves.waves())}, {"won", duration_text(judged.winnable)}});
     finding.seen = Message("{launches}. The GPU holds {blocks} of it at once; behind {waves} a last one of {last} takes as long.",
-                           {{"launches", launches_text(judged)},
+                           {{"launches", launches_text(trace, judged)},
                             {"blocks", counted(judged.waves.at_once, "block")},
                             {"waves", counted(judged.waves.full(), "full wave")},
                             {"last", counted(judged.waves.tail(), "block")}});
@@ -514,7 +516,7 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
       Message way = kernels::relief_text(relief, judged.detail(trace));
       ways = ways.empty() ? std::move(way) : Message("{first}; or {then}", {{"first", std::move(ways)}, {"then", std::move(way)}});
     }
-    finding.seen = Message("{launches}. More occupancy with {ways}.", {{"launches", launches_text(judged)}, {"ways", std::move(ways)}});
+    finding.seen = Message("{launches}. More occupancy with {ways}.", {{"launches", launches_text(trace, judged)}, {"ways", std::move(ways)}});
     finding.advice =
         "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers; see whether this one waits for "
         "memory (lanescope kernels --section WarpStateStats -- PROGRAM) before you change it.";

@@ -161,7 +161,7 @@ Finding finding_of(const Trace& trace, kernels::TensorFormat format, Nanoseconds
   finding.place = {{lane.start(found.longest_launch.index), lane.end(found.longest_launch.index)}, found.longest_launch, track.gpu, track.process, kNone};
   finding.cost = winnable;
   finding.title = Message("Matrix products in FP32 leave the tensor cores of {gpu} unused: in {format} they could save up to {won}.",
-                          {{"gpu", found.gpus.size() == 1 ? Message::verbatim(GpuTexts(trace).plain(track.gpu)) : counted(found.gpus.size(), "GPU")},
+                          {{"gpu", found.gpus.size() == 1 ? Message::verbatim(GpuTexts(trace).plain(track.gpu)) : gpus_counted(trace, found.gpus)},
                            {"format", format_name(format)},
                            {"won", duration_text(finding.cost)}});
   finding.seen =

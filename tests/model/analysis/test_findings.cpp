@@ -652,17 +652,29 @@ TEST_CASE("a slow iteration of a program without a GPU is laid to what its threa
 }
 
 TEST_CASE("a GPU that several recordings saw, one after the other, counts once") {
-  const auto summary_of = [](const std::vector<std::string>& names) {
+  const auto open = [](const std::vector<std::string>& names) {
     std::vector<std::filesystem::path> files;
     for (const std::string& name : names) files.push_back(lanescope::test::data_file(name + ".trace"));
-    const auto trace = open_traces(files);
+    auto trace = open_traces(files);
     REQUIRE(trace);
-    return answer(**trace, "gpu_bubbles").summary.english();
+    return *trace;
   };
+  const auto summary_of = [&](const std::vector<std::string>& names) { return answer(*open(names), "gpu_bubbles").summary.english(); };
   // GPU 055a5b27-... and 71143058-..., by the UUIDs in the files.
   const std::string one = "torch_training_workers0", also_one = "torch_training_workers4", other = "torch_loader_samples";
   CHECK_THAT(summary_of({one, also_one}), contains_text("1 GPU was, in 2 recordings, idle for ") && contains_text("of 2 runs, one after the other"));
   CHECK_THAT(summary_of({one, other, also_one}), contains_text("2 GPUs were together idle for ") && contains_text("of 3 runs, one after the other"));
+
+  const auto products_of = [&](const std::vector<std::string>& names) {
+    return answer(*open(names), "fp32_products:share=0").findings.front().title.english();
+  };
+  CHECK_THAT(products_of({one, also_one}), contains_text("leave the tensor cores of 1 GPU, in 2 recordings, unused"));
+  CHECK_THAT(products_of({one, other, also_one}), contains_text("leave the tensor cores of 2 GPUs unused"));
+
+  const std::vector<Finding> shapes = answer(*open({one, also_one}), "small_grid:share=0:duration=1us").findings;
+  CHECK(std::any_of(shapes.begin(), shapes.end(),
+                    [](const Finding& each) { return each.seen.english().find(" on 1 GPU, in 2 recordings, took ") != std::string::npos; }));
+  CHECK(std::none_of(shapes.begin(), shapes.end(), [](const Finding& each) { return each.seen.english().find("2 GPUs") != std::string::npos; }));
 }
 
 TEST_CASE("the slowest iteration of a program without a GPU is looked at, however many were slow before it") {
