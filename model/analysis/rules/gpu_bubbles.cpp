@@ -433,9 +433,13 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   if (!loop.known() && collected.time == kWholeTrace && own.gaps > 1 && own.longest >= own.total / 2)
     finding.seen = followed_by(
         finding.seen, Message("If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup."));
-  if (group.cause == IdleCause::kCpuCode && !shows_waits(trace, trace.track_of(own.longest_gap.next.lane).key.process))
-    finding.seen =
-        followed_by(finding.seen, "Neither states of threads nor calls into the C library were recorded: the launching thread may also have waited.");
+  if (group.cause == IdleCause::kCpuCode && own.without_waits > 0)
+    finding.seen = followed_by(
+        finding.seen,
+        own.without_waits == own.total
+            ? Message("Neither states of threads nor calls into the C library were recorded: the launching thread may also have waited.")
+            : Message("Of {time} of it neither states of threads nor calls into the C library were recorded: the launching thread may also have waited then.",
+                      {{"time", duration_text(own.without_waits)}}));
   set_place(trace, own.longest_gap, finding);
   finding.cost = own.total;
   finding.advice = advice_for_code(trace, cause.samples, Message(idle_advice(sum)));

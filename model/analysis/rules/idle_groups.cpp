@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "idle/gpu_operations.h"
 #include "lost_lead.h"
 #include "threads/range_lookup.h"
+#include "threads/thread_tracks.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -149,8 +151,8 @@ class Grouping {
     if (gap.launch.valid()) lay_to_waits(lead_, gap, in_gap, sums_);
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       if (in_gap[i] == 0) continue;
-      sums_.recurring[i].all.add(gap, in_gap[i], reading);
-      sums_.recurring[i].gpus[gap.gpu].add(gap, in_gap[i], reading);
+      sums_.recurring[i].all.add(gap, in_gap[i], reading, waits_of(process));
+      sums_.recurring[i].gpus[gap.gpu].add(gap, in_gap[i], reading, waits_of(process));
     }
   }
 
@@ -169,6 +171,11 @@ class Grouping {
   }
 
  private:
+  [[nodiscard]] GapsOfCause::Waits waits_of(ProcessId process) {
+    const auto [known, is_new] = waits_.try_emplace(process, GapsOfCause::Waits::kAreNotShown);
+    if (is_new && shows_waits(trace_, process)) known->second = GapsOfCause::Waits::kAreShown;
+    return known->second;
+  }
   void add_recurring(const IdlePart& part, ProcessId process, ThreadId thread) {
     CauseInLoop& cause = sums_.recurring[static_cast<std::size_t>(part.cause)];
     cause.calls[part.call] += part.range.length();
@@ -229,6 +236,7 @@ class Grouping {
   IdleGroups sums_;
   std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId, bool>, Group> groups_;
   std::array<Group*, kIdleCauses> last_{};  // for each cause
+  std::unordered_map<ProcessId, GapsOfCause::Waits> waits_;
 };
 
 // Adds the time of the loop on each GPU, and the idle time below the threshold.
@@ -248,9 +256,10 @@ void add_spans(const LoopWork& work, const ShortGapsInLoop& short_gaps, IdleGrou
 
 }  // namespace
 
-void GapsOfCause::add(const IdleGap& gap, Nanoseconds part, Nanoseconds reading_in_gap) {
+void GapsOfCause::add(const IdleGap& gap, Nanoseconds part, Nanoseconds reading_in_gap, Waits waits) {
   ++gaps;
   total += part;
+  if (waits == Waits::kAreNotShown) without_waits += part;
   if (gap.range.length() <= kShortGap) in_short_gaps += part;
   if (part <= longest) return;
   longest = part;

@@ -52,10 +52,12 @@ struct GapsOfCause {
   std::uint64_t gaps = 0;
   Nanoseconds total = 0;
   Nanoseconds in_short_gaps = 0;  // part in gaps of at most kShortGap
+  Nanoseconds without_waits = 0;  // part in front of work of processes whose recording shows no waits of threads (shows_waits)
   Nanoseconds longest = 0;        // in the gap with the longest part...
   IdleGap longest_gap;            // ...and that gap
   Nanoseconds reading = 0;        // the part of that gap in which counters of kernels were read
-  void add(const IdleGap& gap, Nanoseconds part, Nanoseconds reading_in_gap);
+  enum class Waits : std::uint8_t { kAreShown, kAreNotShown };
+  void add(const IdleGap& gap, Nanoseconds part, Nanoseconds reading_in_gap, Waits waits);
 };
 
 // Idle time of one cause in the loop.

@@ -677,6 +677,35 @@ TEST_CASE("a GPU that several recordings saw, one after the other, counts once")
   CHECK(std::none_of(shapes.begin(), shapes.end(), [](const Finding& each) { return each.seen.english().find("2 GPUs") != std::string::npos; }));
 }
 
+TEST_CASE("that waits were not recorded is said of the part of idle time of which it is true") {
+  // Two processes on GPUs of their own, 10 and 30 ms of each step idle while their threads run; states of threads were recorded of one.
+  const auto seen_of = [](bool first_has_states, bool second_has_states) {
+    auto builder = std::make_shared<TraceBuilder>();
+    std::uint32_t number = 0;
+    for (const bool has_states : {first_has_states, second_has_states}) {
+      Scenario program(builder, 100 + number);
+      program.on_gpu(number);
+      const Nanoseconds idle = number++ == 0 ? 10 * kMillisecond : 30 * kMillisecond;
+      for (int step = 0; step < 10; ++step) {
+        const Nanoseconds t = step * 100 * kMillisecond, busy = t + idle;
+        program.range("step " + std::to_string(step), t, t + 100 * kMillisecond);
+        program.kernel("k", busy - 10 * kMicrosecond, busy - 5 * kMicrosecond, busy, t + 100 * kMillisecond);
+      }
+      if (has_states) program.state(ThreadState::kRunning, 0, 1'000 * kMillisecond);
+    }
+    const RuleAnswer bubbles = answer(*builder->snapshot(), "gpu_bubbles");
+    REQUIRE(bubbles.findings.front().key == "cpu_code");
+    return bubbles.findings.front().seen.english();
+  };
+  const std::string all = "Neither states of threads nor calls into the C library were recorded";
+  CHECK_THAT(seen_of(false, false), contains_text(all));
+  // Of the process with the longest gaps they are known; 9 gaps of the other one lie in the loop behind the first kernel.
+  CHECK_THAT(seen_of(false, true),
+             !contains_text(all) && contains_text("Of 89.9 ms of it neither states of threads nor calls into the C library were recorded"));
+  CHECK_THAT(seen_of(true, false), !contains_text(all) && contains_text("nor calls into the C library were recorded"));
+  CHECK_THAT(seen_of(true, true), !contains_text("C library"));
+}
+
 TEST_CASE("the slowest iteration of a program without a GPU is looked at, however many were slow before it") {
   // Each tenth of 3,000 steps takes 130 us instead of 100 us; step 2,705, the 271st of these, takes 50 ms, 49.85 ms of it in a range of its own.
   Scenario program;
