@@ -279,9 +279,12 @@ TEST_CASE("a child forked while another thread's first NVTX call waits for the s
 }
 
 TEST_CASE("no first NVTX call looks for the agent where that is loaded from the begin, and a child that is forked then goes on") {
-  const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
-  const std::string command = "LD_PRELOAD=" + agent + " NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_before_agent").string();
-  CHECK(std::system(command.c_str()) == 0);
+  const std::filesystem::path folder = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib";
+  const std::string tool = folder / GENERATE("liblanescope-agent.so", "liblanescope-nvtx.so");
+  const std::string loaded = "LD_PRELOAD=" + (folder / "liblanescope-agent.so").string() + " NVTX_INJECTION64_PATH=" + tool + " ";
+  CAPTURE(tool);
+  CHECK(std::system((loaded + program("lanescope_program_fork_before_agent").string()).c_str()) == 0);
+  CHECK(std::system((loaded + "grep -q " + tool + " /proc/self/maps").c_str()) == 0);  // a program without NVTX
 }
 
 TEST_CASE("a signal whose handler makes NVTX calls may arrive while the first NVTX call loads the agent, also if nobody records") {
