@@ -47,7 +47,7 @@ inline pid_t start_program(const std::vector<const char*>& environment) {
 }
 
 inline void wait_until_it_runs(pid_t pid, const std::string& name) {
-  while (program_state(pid).name != name) usleep(1000);
+  while (program_state(pid).name != name || !has_arguments(pid)) usleep(1000);  // within exec, it has its name first
 }
 
 inline bool none_is_joined(pid_t) { return false; }
