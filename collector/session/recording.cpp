@@ -207,8 +207,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   }
   if (run || obstacle.kind != Obstacle::kShortage || !as_asked.unrecorded) return run;
   as_asked.unrecorded(run.error());
-  if (obstacle.running != 0) stand_for(obstacle.running);
-  return run_unrecorded({as_asked.command, plain_environment(as_asked, our_environment()), as_asked.working_directory, -1, -1, as_asked.run_as, {}});
+  if (obstacle.running != 0) stand_for(obstacle.running, as_asked);
+  return run_unrecorded({as_asked.command, plain_environment(as_asked, our_environment()), as_asked.working_directory, -1, -1, as_asked.run_as, {}}, as_asked);
 }
 
 Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchRequest request, FrameSink sink, const std::filesystem::path& program,

@@ -224,6 +224,42 @@ TEST_CASE("a signal that is sent to who stands for an unrecorded program reaches
   CHECK_THAT(ran.messages, contains_text("The program runs without being recorded."));
 }
 
+TEST_CASE("who stands for an unrecorded program ends by the signal that ends the program") {
+  const TemporaryFolder folder;
+  const std::string command = "cd " + folder.path().string() + "; exec 2>messages; ulimit -n 14; exec " + program("lanescope").string() +
+                              " profile -t nvtx -o x /bin/sh -c 'kill -TERM $$'";
+  const int status = std::system(command.c_str());
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGTERM);
+}
+
+TEST_CASE("a signal that is sent to the group of an unrecorded program reaches it once") {
+  const TemporaryFolder folder;
+  // Who stands for the program takes its signals in the order of their numbers, once it goes on and the program has had the first one.
+  std::ofstream(folder.path() / "program") << "trap 'echo first' USR1; trap 'exit 9' USR2; kill -STOP $PPID; kill -USR1 0; kill -USR2 $PPID; kill -CONT $PPID\n"
+                                              "while :; do sleep 0.02; done";
+  const std::string command =
+      "cd " + folder.path().string() + "; exec 2>messages; ulimit -n 14; exec " + program("lanescope").string() + " profile -t nvtx -o x /bin/sh program";
+  const Ran ran = run_alone({"/usr/bin/setsid", "-w", "/bin/sh", "-c", command});
+  CHECK(ran.code == 9);
+  CHECK(ran.output == "first\n");
+}
+
+TEST_CASE("who stands for an unrecorded program keeps neither end of its pipes") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "program") << "exec <&- >&-; : > closed; i=0; while [ ! -e read ] && [ $i -lt 600 ]; do sleep 0.05; i=$((i + 1)); done";
+  std::ofstream(folder.path() / "writer")
+      << "trap '' PIPE; while [ ! -e closed ]; do sleep 0.02; done; if echo x 2>/dev/null; then echo taken >&2; else echo refused >&2; fi";
+  std::ofstream(folder.path() / "reader") << "cat; : > read";
+  const std::string command = "cd " + folder.path().string() + "; ulimit -n 14; sh writer 2>wrote | " + program("lanescope").string() +
+                              " profile -t nvtx -o x /bin/sh program 2>messages | sh reader";
+  CHECK(run_alone({"/bin/sh", "-c", command}).code == 0);
+  std::string wrote;
+  std::ifstream(folder.path() / "wrote") >> wrote;
+  CHECK(wrote == "refused");
+  CHECK(std::filesystem::exists(folder.path() / "read"));
+}
+
 TEST_CASE("where there is no room for the relay's process, nobody is said to have ended it") {
   const TemporaryFolder folder;
   if (geteuid() != 0) return;  // only root can become users of whom nothing else runs, also none of what a run before leaves for a moment

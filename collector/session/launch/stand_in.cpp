@@ -1,19 +1,38 @@
 #include "launch/stand_in.h"
 
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 
+#include "collector/session/inheritance.h"
 #include "processes/proc.h"
 
 namespace lanescope::session {
 namespace {
 
 // Signals of the terminal have reached the child as well, which is in our process group.
-bool is_for_us_alone(const siginfo_t& signal) { return signal.si_signo != SIGCHLD && signal.si_code != SI_KERNEL; }
+std::optional<SignalReceiver> receiver_of(const siginfo_t& signal, pid_t child, const LaunchRequest& request) {
+  if (request.receiver_of) return request.receiver_of(signal, child);
+  return signal.si_code == SI_KERNEL ? std::nullopt : std::optional(SignalReceiver::kTarget);
+}
+
+void pass_on(const siginfo_t& signal, pid_t child, const LaunchRequest& request) {
+  const std::optional<SignalReceiver> receiver = receiver_of(signal, child, request);
+  if (!receiver) return;
+  const bool leads_group = *receiver == SignalReceiver::kGroup && getpgid(child) == child;
+  kill(leads_group ? -child : child, signal.si_signo);
+}
+
+void leave_input_and_output() {
+  let_go_of_standard_input();
+  let_go_of_standard_output();
+}
 
 // Stops as the child is stopped, until the shell continues both. The kernel does not stop us if there is no shell that would.
 void stop_like_child() {
@@ -25,15 +44,30 @@ void stop_like_child() {
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 }
 
+// Ends by this signal, as whoever waits for us would see of the child, without a core file of ours.
+void end_by(int signal) {
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  prctl(PR_SET_DUMPABLE, 0);  // for core files that go to a program, to which the limit does not apply
+  std::signal(signal, SIG_DFL);
+  sigset_t ours;
+  sigemptyset(&ours);
+  sigaddset(&ours, signal);
+  raise(signal);
+  pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
+}
+
 [[noreturn]] void end_as(const ExitStatus& ended) {
-  if (ended.signal != 0) _exit(128 + ended.signal);
+  if (ended.signal != 0) end_by(ended.signal);
+  if (ended.signal != 0) _exit(128 + ended.signal);  // the first process of a container is not ended by it
   _exit(ended.code == EXIT_SUCCESS ? EXIT_FAILURE : ended.code);
 }
 
 }  // namespace
 
-void stand_for(pid_t child) {
+void stand_for(pid_t child, const LaunchRequest& request) {
   constexpr timespec kLook{0, 100'000'000};  // another thread of ours may have taken the signal of the child's end
+  leave_input_and_output();
   sigset_t awaited;
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);
@@ -45,16 +79,18 @@ void stand_for(pid_t child) {
     if (seen == child && !WIFSTOPPED(status)) end_as(to_exit_status(status));
     if (seen == child && WSTOPSIG(status) != SIGSTOP) stop_like_child();
     siginfo_t signal{};
-    if (sigtimedwait(&awaited, &signal, &kLook) > 0 && is_for_us_alone(signal)) kill(child, signal.si_signo);
+    if (sigtimedwait(&awaited, &signal, &kLook) > 0 && signal.si_signo != SIGCHLD) pass_on(signal, child, request);
   }
 }
 
-Error run_unrecorded(const LaunchPlan& plan) {
+Error run_unrecorded(const LaunchPlan& plan, const LaunchRequest& request) {
   Result<WaitingProcess> process = WaitingProcess::start(plan);
   if (!process) return become_program(plan);
   const pid_t pid = process->pid();
+  if (request.process_made) request.process_made(pid);
+  leave_input_and_output();  // the child has them, and may close them as soon as it runs
   if (const Result<void> released = process->release(); !released) return released.error();
-  stand_for(pid);
+  stand_for(pid, request);
 }
 
 }  // namespace lanescope::session

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -154,6 +155,12 @@ struct Label {
   std::string value;
 };
 
+// Who receives a signal that is passed on.
+enum class SignalReceiver {
+  kTarget,
+  kGroup,  // the target's whole process group if the target leads one, as a terminal would; else the target
+};
+
 struct LaunchRequest {
   std::vector<std::string> command;         // program (looked up in PATH) and arguments; not empty
   std::filesystem::path working_directory;  // empty: ours
@@ -181,9 +188,12 @@ struct LaunchRequest {
   std::optional<std::chrono::nanoseconds> keep_last;  // only this much before the end is kept (in memory, until the end)
   std::filesystem::path agent;                        // empty: find_agent()
   // Set if the program must run in any case. If limits or a full machine leave no room to record it (descriptors, processes, memory, the size or the disk of
-  // the file), launch() calls this with the reason, the program runs as without us, and this process ends with its exit code, or 1 if that is 0. Without room
-  // for two processes, it becomes the program. If this is empty, launch() fails instead.
+  // the file), launch() calls this with the reason, the program runs as without us, and this process ends with its exit code, or 1 if that is 0, or by its
+  // signal. Without room for two processes, it becomes the program. If this is empty, launch() fails instead.
   std::function<void(const Error& shortage)> unrecorded;
+  // Who receives a signal that came to this process while it stands for an unrecorded program; nobody if it came to the program as well. If this is empty, all
+  // but those of the terminal are for the program.
+  std::function<std::optional<SignalReceiver>(const siginfo_t& signal, pid_t program)> receiver_of;
   // Called with the process that is to become the program. That process waits with all signals held: signals that came to us and not to it came before it
   // existed. May be empty.
   std::function<void(pid_t process)> process_made;
@@ -209,12 +219,6 @@ Result<std::filesystem::path> find_agent();
 
 // Exactly the bytes that were appended to the file after its header: one or more whole frames, back to back.
 using FrameSink = std::function<void(std::span<const std::byte> frames)>;
-
-// Who receives a signal that is passed on.
-enum class SignalReceiver {
-  kTarget,
-  kGroup,  // the target's whole process group if the target leads one, as a terminal would; else the target
-};
 
 enum class RecordingState {
   kDelayed,  // the target runs; recording starts when the delay is over
