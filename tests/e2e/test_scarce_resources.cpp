@@ -260,6 +260,13 @@ TEST_CASE("who stands for an unrecorded program keeps neither end of its pipes")
   CHECK(std::filesystem::exists(folder.path() / "read"));
 }
 
+TEST_CASE("a recording without a process that could be followed has another exit code than success") {
+  const TemporaryFolder folder;
+  const Ran ran = run_under("ulimit -f 100", folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", threads_program()});
+  CHECK_THAT(ran.messages, contains_text("could not be followed"));
+  CHECK(ran.code == 1);
+}
+
 TEST_CASE("where there is no room for the relay's process, nobody is said to have ended it") {
   const TemporaryFolder folder;
   if (geteuid() != 0) return;  // only root can become users of whom nothing else runs, also none of what a run before leaves for a moment

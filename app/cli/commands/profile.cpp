@@ -59,12 +59,18 @@ constexpr const char* kLaunchFooter =
     "All options of lanescope profile hold for each capture, where lanescope start does not say otherwise. A start may also come\n"
     "first: the program is then recorded from its begin, or from the range that the start names (-c).";
 
+// Processes could not be followed, and there are no others of which something was recorded.
+bool is_unrecorded(const session::RecordingOutcome& outcome) {
+  const auto is_empty = [](const session::ProcessCompleteness& process) { return process.produced == 0; };
+  return outcome.unfollowed_processes > 0 && std::all_of(outcome.processes.begin(), outcome.processes.end(), is_empty);
+}
+
 int exit_code(const session::RecordingOutcome& outcome, int signal) {
   if (!outcome.target && outcome.failure) return kFailure;
   if (!outcome.target) return signal == 0 ? kSuccess : 128 + signal;
   if (outcome.target->signal != 0) return 128 + outcome.target->signal;
   // The program can't know: its writes succeeded here, although they would have failed without us, and it does not know about the recording.
-  const bool is_lacking = outcome.is_output_cut || outcome.lost_files > 0;
+  const bool is_lacking = outcome.is_output_cut || outcome.lost_files > 0 || is_unrecorded(outcome);
   return outcome.target->code == kSuccess && is_lacking ? kFailure : outcome.target->code;
 }
 
