@@ -182,9 +182,17 @@ void Recording::Run::look() {
   if (output_may_come_) take_output();
   drain_gpu_metrics();
   if (machine_metrics_) machine_metrics_->drain(take_machine_metrics());
+  const std::int64_t before = monotonic_now();
   processes_.reap();
   processes_.listen();
+  if (request_.keep_last && state_ == RecordingState::kRecording && goes_on()) log_->goes_on(before);
   write_due();
+}
+
+// Whether what is recorded has not ended. A recorder that is late may still have to read what was written long before the end, so that the time of reading
+// does not show it.
+bool Recording::Run::goes_on() const {
+  return on_target_exit_ == OnTargetExit::kGoOn || processes_.is_any_running() || (processes_.is_empty() && output_may_come_);
 }
 
 // Short enough for a burst to find room in the rings, and for a target that starts a capture not to wait for us.
@@ -347,7 +355,6 @@ void Recording::Run::stop_recording(std::int64_t end) {
 void Recording::Run::begin_stopping(EndReason reason) {
   discard_if_still_delayed();
   reason_ = reason;
-  log_->keep_rest();
   const std::int64_t now = monotonic_now();
   stop_recording(reason == EndReason::kDuration ? std::min(now, recording_since_ + duration_->count()) : now);  // a busy machine lets us look late
   if (next_after(reason) == Next::kShutDown) expect_no_more_captures();  // a target that starts a capture must not wait: it would not learn of the end
@@ -461,7 +468,6 @@ void Recording::Run::end(EndReason reason) {
   processes_.listen();
   for (const auto& process : processes_.live()) process->hear_no_more_of_children();
   reception_.close();  // what follows may take a while, and no program must wait for it
-  log_->keep_rest();
   drain_rest(reason);
   processes_.detach_all();  // first, because they are recorded until then
   if (gpu_metrics_) gpu_metrics_->end(*log_, gpu_samples(), [this](const std::string& sentence) { report(sentence); });

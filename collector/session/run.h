@@ -123,6 +123,7 @@ class Recording::Run {
   void take_order();
   // If nothing is known of them any more, looks for recorded processes among all of the machine.
   [[nodiscard]] bool targets_have_ended();
+  [[nodiscard]] bool goes_on() const;  // as far as it is known without such a look
   [[nodiscard]] bool rest_has_stalled(std::int64_t now);
 
   Result<std::filesystem::path> start_capture(const CaptureRequest& request);

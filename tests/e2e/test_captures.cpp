@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "model/file/trace_file.h"
 #include "model/trace/load.h"
 #include "recorder.h"
 #include "support/catch.h"
@@ -162,6 +163,23 @@ TEST_CASE("each repeated range is a file of its own, with everything that it ref
   CHECK(ended.code == 128 + SIGTERM);
   CHECK(captured(folder.path() / "end2.trace") == kOneRound);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "end3.trace"));
+}
+
+TEST_CASE("a ring gives up what is older than it keeps while its program runs") {
+  const TemporaryFolder folder;
+  const auto made_before = [&](std::chrono::milliseconds pause) {
+    std::filesystem::remove(folder.path() / "go");
+    LanescopeProcess recorder(folder.path(), {"profile", "-f", "true", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "--ring", "0.2", "-o", "x", "sh", "-c",
+                                              captures() + " plain 1 >first; echo ready; while [ ! -e go ]; do sleep 0.02; done"});
+    recorder.wait_for_line("ready");
+    std::this_thread::sleep_for(pause);
+    std::ofstream(folder.path() / "go") << "x";
+    CHECK(recorder.wait() == 0);
+    return captured(folder.path() / "x.trace").inside;
+  };
+  std::chrono::milliseconds pause(500);
+  while (made_before(pause) > 0 && pause < std::chrono::seconds(60)) pause *= 2;  // a busy machine may have read it late
+  CHECK(pause < std::chrono::seconds(60));
 }
 
 TEST_CASE("a capture holds all of its range where the recorder is not ready at once; a program that waits for one that stands still goes on, which is said") {

@@ -66,7 +66,6 @@ void FileLog::open(TraceFileWriter file, const proto::SessionStart& start) {
   lacked_room_ = false;
   kept_part_ = KeptPart::kAll;
   kept_.clear();
-  gives_up_ = true;
   first_new_ = prologue_.first_new();
   begun_ = prologue_.known();
   const std::vector<std::byte> first = frame_of_recording(proto::FRAME_SESSION_START, start);
@@ -120,19 +119,24 @@ bool FileLog::comes_late(const FrameRun& run) const {
 }
 
 void FileLog::hold(const FrameRun& run, std::uint64_t events) {
-  const std::int64_t now = monotonic_now();
   std::uint64_t bytes = 0;
   for_each_frame(run.frames, [&](const FrameHeader&, std::span<const std::byte> frame) { bytes += frame.size() + kEntryBytes; });
   const std::uint32_t process = process_of(run.frames);
   ++held_of_[process];
-  held_.push_back({now, process, {run.frames.begin(), run.frames.end()}, {run.contents.begin(), run.contents.end()}, events, bytes});
+  held_.push_back({monotonic_now(), process, {run.frames.begin(), run.frames.end()}, {run.contents.begin(), run.contents.end()}, events, bytes});
   held_bytes_ += bytes;
   events_ += events;
   const std::uint64_t most = rules_.maximum_bytes ? *rules_.maximum_bytes - std::min(*rules_.maximum_bytes, file_->finished_size()) : most_held();
-  while (!held_.empty() && ((gives_up_ && now - held_.front().time > rules_.keep_last->count()) || held_bytes_ > most)) {
-    lacked_room_ = lacked_room_ || held_bytes_ > most;
+  while (!held_.empty() && held_bytes_ > most) {
+    lacked_room_ = true;
     give_up_oldest();
   }
+  bytes_ = file_->size() + held_bytes_;
+}
+
+void FileLog::goes_on(std::int64_t time) {
+  if (!file_ || !rules_.keep_last) return;
+  while (!held_.empty() && time - held_.front().time > rules_.keep_last->count()) give_up_oldest();
   bytes_ = file_->size() + held_bytes_;
 }
 

@@ -59,8 +59,9 @@ class FileLog {
   void take(const FrameRun& run, std::uint64_t events);
   // Keeps frames that the open file must not contain, and that later files may need.
   void keep_for_later(std::span<const std::byte> frames);
-  // Called when the recording is over: nothing more is dropped until the file is closed, however long the rest takes. Has no effect without keep_last.
-  void keep_rest() noexcept { gives_up_ = false; }
+  // The recording does not end before this time (CLOCK_MONOTONIC ns), so that what came more than keep_last earlier is dropped. Has no effect without
+  // keep_last.
+  void goes_on(std::int64_t time);
   // What that source said so far is not repeated in later files, because the source starts again. Requires: no file is open.
   void forget(proto::FrameSource source) { prologue_.forget(source); }
   // What a file that is opened now would repeat first of what came before.
@@ -139,7 +140,6 @@ class FileLog {
   std::int64_t opened_ = 0;
   std::uint32_t first_new_ = 0;    // instances from here on started after the file was opened
   std::set<std::uint32_t> begun_;  // processes that started before it and had not ended then
-  bool gives_up_ = true;           // drops what is older than keep_last
   std::optional<Error> failure_;
   bool has_no_room_ = false;  // more was said than fits; no frame is taken any more
   std::uint64_t unwritten_ = 0;

@@ -93,9 +93,9 @@ void FrameLog::pass_on(std::span<const std::byte> frames, std::uint64_t events) 
   take(first, {frames, {}}, events);
 }
 
-void FrameLog::keep_rest() noexcept {
-  main_.keep_rest();
-  for (auto& [share, file] : shares_) file.keep_rest();
+void FrameLog::goes_on(std::int64_t time) {
+  main_.goes_on(time);
+  for (auto& [share, file] : shares_) file.goes_on(time);
 }
 
 void FrameLog::begin_nothing_more() noexcept {

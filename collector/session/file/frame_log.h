@@ -61,7 +61,7 @@ class FrameLog {
   // Appends whole frames of one process that were made elsewhere. `events`: number of events in them.
   void pass_on(std::span<const std::byte> frames, std::uint64_t events);
 
-  void keep_rest() noexcept;
+  void goes_on(std::int64_t time);
   // The open files cover the time until now: processes that start later belong only to later files.
   void begin_nothing_more() noexcept;
   // The open files also no longer say how processes end: for processes that live, it was said that they live on. Requires: begin_nothing_more() was called.

@@ -141,30 +141,25 @@ TEST_CASE("what comes late of a process that ended before a file was opened stay
 TEST_CASE("a ring gives up what is older than it keeps, but no names") {
   const test::TemporaryFolder folder;
   constexpr std::int64_t kKept = 20'000'000;  // ns
-  for (bool is_kept = false; !is_kept;) {     // tried again if this thread stood still for longer than that
-    const std::filesystem::path path = folder.path() / "ring.trace";
-    std::filesystem::remove(path);
-    Recorded recorded({.several_files = false, .keep_last = std::chrono::nanoseconds(kKept)});
-    recorded.open(path);
-    recorded.begin_process();
-    recorded.event();
-    const std::int64_t begin = monotonic_now();
-    while (monotonic_now() - begin < kKept * 3 / 2) {
-    }
-    const std::int64_t second = monotonic_now();
-    recorded.event();
-    recorded.event_with_first_name();
-    const std::uint64_t events = recorded.log.events();
-    proto::SessionEnd end;
-    end.set_time(monotonic_now());
-    const std::vector<ClosedFile> closed = recorded.log.close(end);
-    is_kept = monotonic_now() - second < kKept;
-    if (!is_kept) continue;
-    REQUIRE(closed.size() == 1);
-    CHECK_THAT(closed.front().kept, contains_text(path.string() + " has the last ") && contains_text(", as --ring asks"));
-    CHECK(events == 2);
-    CHECK(names(path) == std::vector<std::string>{"step 2", "step 1"});
+  const std::filesystem::path path = folder.path() / "ring.trace";
+  Recorded recorded({.several_files = false, .keep_last = std::chrono::nanoseconds(kKept)});
+  recorded.open(path);
+  recorded.begin_process();
+  recorded.event();
+  const std::int64_t first = monotonic_now();
+  while (monotonic_now() == first) {
   }
+  const std::int64_t second = monotonic_now();
+  recorded.event();
+  recorded.event_with_first_name();
+  recorded.log.goes_on(second + kKept);
+  CHECK(recorded.log.events() == 2);
+  proto::SessionEnd end;
+  end.set_time(second + kKept);
+  const std::vector<ClosedFile> closed = recorded.log.close(end);
+  REQUIRE(closed.size() == 1);
+  CHECK_THAT(closed.front().kept, contains_text(path.string() + " has the last ") && contains_text(", as --ring asks"));
+  CHECK(names(path) == std::vector<std::string>{"step 2", "step 1"});
 }
 
 TEST_CASE("a ring says of processes that ended before what it keeps what they were, as long as something of theirs is kept") {
@@ -176,9 +171,11 @@ TEST_CASE("a ring says of processes that ended before what it keeps what they we
     header.process = process;
     std::vector<std::byte> frame;
     append_frame(header, message.SerializeAsString(), frame);
-    for (const std::int64_t now = monotonic_now(); monotonic_now() == now;) {
-    }
+    std::int64_t before = monotonic_now();
+    for (const std::int64_t last = before; before == last;) before = monotonic_now();
+    const std::uint64_t held = log.events();
     log.take({frame, {}}, events);
+    if (events == 0 || log.events() != held) log.goes_on(before);  // what comes too late is not the latest
   };
   const auto begin = [&](std::uint32_t process) {
     proto::ProcessStart start;
@@ -335,6 +332,7 @@ TEST_CASE("a ring says from when on it has all events of all processes, also whe
   while (monotonic_now() - begin < 2 * kKept) {
     quick.push_back(monotonic_now());
     take_marks(log, 1, {quick.back()}, quick.size() == 1);
+    log.goes_on(quick.back());
     if (quick.size() % 100 == 1) slow.push_back(monotonic_now());
   }
   slow.push_back(monotonic_now());
@@ -375,16 +373,20 @@ TEST_CASE("what a ring holds when the recording is over stays, however long the 
   };
   recorded.begin_process();
   recorded.open(folder.path() / "one.trace");
+  const std::int64_t seen_to_go_on = monotonic_now();
   recorded.event();
-  recorded.log.keep_rest();
   wait_longer();
+  recorded.log.goes_on(seen_to_go_on);  // the program has ended since, and what it wrote is read late
   recorded.event();
+  wait_longer();
   recorded.log.close({});
   CHECK(names(folder.path() / "one.trace") == std::vector<std::string>{"step 1", "step 2"});
   recorded.open(folder.path() / "two.trace");  // now it is a ring again
   recorded.event();
   wait_longer();
+  const std::int64_t before_last = monotonic_now();
   recorded.event();
+  recorded.log.goes_on(before_last);
   recorded.log.close({});
   CHECK(names(folder.path() / "two.trace") == std::vector<std::string>{"step 4"});
 }
