@@ -240,7 +240,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   const uid_t user = request.run_as ? request.run_as->user : geteuid();
   if (const std::optional<FirstFile> file = first_file(request)) {
     const Readers readers = readers_of(request.settings.cpu, user);
-    Result<CreatedFile> created = create_trace_file(file->name, file->overwrite, readers, pid);
+    const EarlierFiles earlier = earlier_files(file->name, file->overwrite, EarlierFiles::Captures::kOne);
+    Result<CreatedFile> created = create_trace_file({file->name, file->overwrite, &earlier}, readers, pid);
     if (!created && has_room_for_files(file->name)) obstacle.kind = Obstacle::kRequest;
     if (!created) return created.error();
     if (!created->note.empty()) environment.warnings.push_back(created->note);
@@ -310,7 +311,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   const uid_t user = candidate->user;
   std::vector<std::string> notes;
   if (!several_files) {
-    Result<CreatedFile> created = create_attached_file(request.output, request.overwrite, readers_of(request.settings.cpu, user), request.pid);
+    const EarlierFiles earlier = earlier_files(request.output, request.overwrite, EarlierFiles::Captures::kOne);
+    Result<CreatedFile> created = create_attached_file({request.output, request.overwrite, &earlier}, readers_of(request.settings.cpu, user), request.pid);
     if (!created) return created.error();
     if (!created->note.empty()) notes.push_back(created->note);
     log->open(std::move(created->file), start);

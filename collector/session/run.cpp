@@ -81,6 +81,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   observed_threads_ = request_.settings.cpu;
   observed_gpus_ = request_.settings.gpu_metrics;
   observed_machine_ = request_.settings.machine_metrics;
+  if (!has_file) note_earlier_files(awaited_, range_);
   duration_ = awaited_.duration ? awaited_.duration : request_.duration;
   on_target_exit_ = awaited_.on_target_exit.value_or(request_.on_target_exit);
   captures_ = has_file ? 1 : 0;
@@ -475,6 +476,8 @@ void Recording::Run::end(EndReason reason) {
   take_last_output();
   while (!has_named(monotonic_now())) std::this_thread::sleep_for(kShortestPeriod);
   const Result<std::filesystem::path> file = close_file(reason);
+  say_of_replaced();
+  mark_of_files_ = RunningRecordersFile();
   tell_of_earlier_file();
   publish();
   const std::lock_guard lock(mutex_);

@@ -10,6 +10,7 @@
 
 #include "collector/machine_metrics/sampler.h"
 #include "collector/session/recording.h"
+#include "file/earlier_files.h"
 #include "file/frame_log.h"
 #include "file/output_log.h"
 #include "held_thread.h"
@@ -129,6 +130,9 @@ class Recording::Run {
   Result<std::filesystem::path> start_capture(const CaptureRequest& request);
   Result<void> observe(const CaptureRequest& request);
   Result<std::filesystem::path> begin_capture(const CaptureRequest& request);
+  void note_earlier_files(const CaptureRequest& request, const CaptureRange& range);  // that captures may replace which are asked for now
+  void say_of_replaced();
+  void mark_file(const std::filesystem::path& path, const std::optional<FileIdentity>& identity);  // as one of a recording that runs, if it is the first one
   void discard_if_still_delayed();
   void stop_recording(std::int64_t end);  // what the open file holds ends at this time, CLOCK_MONOTONIC ns
   void begin_stopping(EndReason reason);
@@ -175,8 +179,10 @@ class Recording::Run {
   proto::SessionStart start_;
   std::int64_t started_;
   std::int64_t recording_since_ = 0;
-  CaptureRange range_;                 // of the current capture, or of captures that may come
-  CaptureRequest awaited_;             // the request for the capture that the range starts
+  CaptureRange range_;          // of the current capture, or of captures that may come
+  CaptureRequest awaited_;      // the request for the capture that the range starts
+  EarlierFiles earlier_files_;  // that this capture and those that follow it may replace
+  RunningRecordersFile mark_of_files_;
   cpu::CpuSettings observed_threads_;  // the current settings
   GpuMetricsSettings observed_gpus_;
   machine_metrics::Settings observed_machine_;

@@ -51,6 +51,8 @@ std::optional<Error> said_of_place(const ClosedFile& file) {
   return Error{name + " was removed while it was recorded" + taken + ": what was recorded, " + std::to_string(file.events) + " events, is lost."};
 }
 
+bool makes_several(const CaptureRange& range) { return range.trigger != CaptureTrigger::kNone && range.after == AfterCapture::kRepeat; }
+
 std::string said_of_earlier(const std::filesystem::path& file) { return "The file that was to be replaced is kept: " + file.string() + "."; }
 
 }  // namespace
@@ -137,6 +139,7 @@ Result<std::filesystem::path> Recording::Run::start_capture(const CaptureRequest
     if (Result<void> place = check_later_file(name, request.overwrite.value_or(request_.overwrite), request.range->after); !place) return place.error();
   }
   if (Result<void> observed = observe(request); !observed) return observed.error();
+  note_earlier_files(request, request.range.value_or(range_));
   if (!request.range) {
     Result<std::filesystem::path> file = begin_capture(request);
     if (file) ++starts_;
@@ -192,21 +195,40 @@ Result<void> Recording::Run::observe(const CaptureRequest& request) {
   return {};
 }
 
+void Recording::Run::note_earlier_files(const CaptureRequest& request, const CaptureRange& range) {
+  say_of_replaced();
+  mark_of_files_ = RunningRecordersFile();  // whoever asks for a capture may replace an earlier one of this recording
+  earlier_files_ = earlier_files(request.output.empty() ? request_.output : request.output, request.overwrite.value_or(request_.overwrite),
+                                 makes_several(range) ? EarlierFiles::Captures::kSeveral : EarlierFiles::Captures::kOne);
+}
+
+// Other recordings of this name, which may begin before this one has ended, replace none of its files: they look at the first one. What somebody asks of a
+// session may replace its files.
+void Recording::Run::mark_file(const std::filesystem::path& path, const std::optional<FileIdentity>& identity) {
+  if (!by_request() && !mark_of_files_.is_marked()) mark_of_files_ = RunningRecordersFile(path, identity);
+}
+
+void Recording::Run::say_of_replaced() {
+  if (const std::string said = earlier_files_.said_of_replaced(); !said.empty()) report(said);
+}
+
 Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest& request) {
-  const bool several = range_.trigger != CaptureTrigger::kNone && range_.after == AfterCapture::kRepeat;
+  const bool several = makes_several(range_);
   const std::string& asked = request.output.empty() ? request_.output : request.output;
   const Overwrite overwrite = request.overwrite.value_or(request_.overwrite);
   const std::string name = several ? pattern_of_capture(asked, captures_ + 1, overwrite) : asked;
+  const OutputName output{name, overwrite, &earlier_files_, several ? pattern_of_capture(asked, captures_ + 1, Overwrite::kRefuse) : std::string()};
   const Readers readers = readers_of(observed_threads_, user_);
   Result<CreatedFile> created = Error{};
   if (origin_ == Origin::kAttached) {
-    created = create_attached_file(name, overwrite, readers, pid_);
+    created = create_attached_file(output, readers, pid_);
   } else if (const auto unknown = variable_beside(name, shared_by_)) {
     created = Error{"The output name \"" + name + "\" uses %q{" + *unknown + "}, but that variable is not set.", ErrorKind::kUsage};
   } else {
-    created = create_trace_file(name, overwrite, readers, pid_);
+    created = create_trace_file(output, readers, pid_);
   }
   if (!created) return created.error();
+  if (several) earlier_files_.note_taken(created->file.path());
   ++captures_;
   duration_ = request.duration ? request.duration : request_.duration;
   on_target_exit_ = request.on_target_exit.value_or(request_.on_target_exit);
@@ -314,6 +336,7 @@ Result<std::filesystem::path> Recording::Run::close_file(EndReason reason) {
     proto::SessionEnd last;
     last.set_time(stopped_);
     last.set_reason(to_proto(reason));
+    mark_file(path, log_->identity());  // before it is no longer being written, if it is in its place by now
     for (const ClosedFile& file : log_->close(last))
       if (const std::optional<Error> problem = note_closed(file, reason); problem && !failure) failure = problem;
   }
@@ -326,6 +349,7 @@ std::optional<Error> Recording::Run::note_closed(const ClosedFile& file, EndReas
   const std::optional<Error> elsewhere = said_of_place(file);
   const std::optional<Error> failure = elsewhere ? elsewhere : file.failure;
   forget_replaced(file.path);
+  mark_file(file.path, file.identity);
   {
     const std::lock_guard lock(mutex_);
     if (file.whereabouts.kind == Whereabouts::kInPlace)

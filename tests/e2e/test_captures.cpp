@@ -165,6 +165,55 @@ TEST_CASE("each repeated range is a file of its own, with everything that it ref
   CHECK_FALSE(std::filesystem::exists(folder.path() / "end3.trace"));
 }
 
+TEST_CASE("with -f, recorders of one name replace what was there before them, and nothing of each other") {
+  const TemporaryFolder folder;
+  const auto asked = [](const std::string& repeats, const std::string& script) {
+    return std::vector<std::string>{"profile", "-f",   "true", "-o",     "run",
+                                    "-t",      "nvtx", "-s",   "none",   "--cpuctxsw=none",
+                                    "-c",      "nvtx", "-p",   "wanted", "--capture-range-end=repeat:" + repeats,
+                                    "sh",      "-c",   script};
+  };
+  const auto identity = [&](int number) { return identity_of(folder.path() / ("run." + std::to_string(number) + ".trace")); };
+  const auto wait_for = [](const std::string& file) { return "while [ ! -e " + file + " ]; do sleep 0.02; done"; };
+  const std::string makes = captures() + " plain 5";
+  REQUIRE(run_lanescope(folder.path(), asked("3", makes)).code == 3);
+  const auto old = identity(3);
+  REQUIRE(old);
+  REQUIRE_FALSE(identity(4));
+
+  // It begins first, and its captures come when the other one has ended.
+  LanescopeProcess early(folder.path(), asked("2", threads_program() + " >threads; echo ready; " + wait_for("begin") + "; " + makes));
+  early.wait_for_line("ready");
+  const auto before = identity(1);
+  const Ran other = run_lanescope(folder.path(), asked("2", makes));
+  REQUIRE(other.code == 3);
+  CHECK_THAT(other.messages, contains_text("Replaced of an earlier recording, as -f asks: " + (folder.path() / "run.1.trace").string() + " and 1 more.") &&
+                                 contains_text("fewer captures: " + (folder.path() / "run.3.trace").string() + "."));
+  const auto first = identity(1), second = identity(2);
+  CHECK(first != before);
+  std::ofstream(folder.path() / "begin") << "x";
+  CHECK(early.wait() == 3);
+  CHECK_THAT(early.messages(), contains_text("run.1.trace was made by another recording, which still runs or began after this one; this one goes to " +
+                                             (folder.path() / "run.4.trace").string()));
+  CHECK(identity(1) == first);
+  CHECK(identity(2) == second);
+  CHECK(identity(3) == old);
+  CHECK(captured(folder.path() / "run.4.trace") == kOneRound);
+  CHECK(captured(folder.path() / "run.5.trace") == kOneRound);
+
+  // It has made its files, and runs on.
+  LanescopeProcess late(folder.path(), asked("2", makes + "; echo made; " + wait_for("end")));
+  late.wait_for_line("made");
+  const auto its = identity(1);
+  CHECK(its != first);
+  CHECK(run_lanescope(folder.path(), asked("2", makes)).code == 3);
+  CHECK(identity(1) == its);
+  CHECK(captured(folder.path() / "run.6.trace") == kOneRound);
+  std::ofstream(folder.path() / "end") << "x";
+  CHECK(late.wait() == 0);
+  CHECK(captured(folder.path() / "run.2.trace") == kOneRound);
+}
+
 TEST_CASE("a ring gives up what is older than it keeps while its program runs") {
   const TemporaryFolder folder;
   const auto made_before = [&](std::chrono::milliseconds pause) {

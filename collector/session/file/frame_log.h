@@ -79,8 +79,9 @@ class FrameLog {
   [[nodiscard]] bool is_watched() const noexcept { return static_cast<bool>(sink_); }
   [[nodiscard]] std::uint64_t events() const noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept;
-  [[nodiscard]] std::filesystem::path path() const { return main_.path(); }      // of the recording's own file
-  [[nodiscard]] Whereabouts whereabouts() const { return main_.whereabouts(); }  // of the recording's own file
+  [[nodiscard]] std::filesystem::path path() const { return main_.path(); }                // of the recording's own file
+  [[nodiscard]] std::optional<FileIdentity> identity() const { return main_.identity(); }  // of the recording's own file
+  [[nodiscard]] Whereabouts whereabouts() const { return main_.whereabouts(); }            // of the recording's own file
 
  private:
   enum class Part { kGoesOn, kOver, kTold };  // what the open files contain

@@ -80,7 +80,9 @@ std::string_view without_extension(std::string_view pattern) {
 }
 
 // Only a name that was given completely may replace a file: a number makes it new.
-Result<CreatedFile> create_file(std::string pattern, const OutputNameFacts& facts, Overwrite overwrite, Readers readers) {
+Result<CreatedFile> create_file(const OutputName& asked, const OutputNameFacts& facts, Readers readers) {
+  std::string pattern = in_folder(asked.pattern);
+  Overwrite overwrite = asked.overwrite;
   if (const Result<void> checked = check_is_no_device(pattern); !checked) return checked.error();
   std::string note;
   if (is_numbered(pattern)) overwrite = Overwrite::kRefuse;
@@ -90,14 +92,18 @@ Result<CreatedFile> create_file(std::string pattern, const OutputNameFacts& fact
     std::error_code missing;
     const std::filesystem::path path = std::filesystem::absolute(*name, missing).lexically_normal();
     if (missing) return Error{"Can't create " + name->string() + ": " + missing.message() + ". Go to a folder that is there, or give its whole path with -o."};
-    Result<TraceFileWriter> file = TraceFileWriter::create(path, overwrite, readers);
+    const bool is_others = overwrite == Overwrite::kAllow && asked.earlier != nullptr && !asked.earlier->may_be_replaced(path);
+    Result<TraceFileWriter> file = is_others ? Result<TraceFileWriter>(Error{}) : TraceFileWriter::create(path, overwrite, readers);
     if (file && !note.empty()) note += path.string() + ".";
     if (file) return CreatedFile{std::move(*file), std::move(note)};
     if (attempt == kNumberRetries) return file.error();
-    if (overwrite == Overwrite::kAllow && TraceFileWriter::is_being_written(path)) {
-      pattern = numbered_pattern(pattern);
+    const bool is_being_written = overwrite == Overwrite::kAllow && TraceFileWriter::is_being_written(path);
+    if (is_others || is_being_written) {
+      pattern = asked.otherwise.empty() ? numbered_pattern(pattern) : asked.otherwise;
       overwrite = Overwrite::kRefuse;
-      note = path.string() + " is being written by another recording; this one goes to ";
+      note = path.string() +
+             (is_being_written ? " is being written by another recording" : " was made by another recording, which still runs or began after this one") +
+             "; this one goes to ";
     } else if (!is_numbered(pattern) || !facts.exists(path)) {
       return file.error();
     }
@@ -126,8 +132,8 @@ Result<std::optional<std::filesystem::path>> planned_file(const std::string& ask
   return std::optional(path);
 }
 
-Result<CreatedFile> create_trace_file(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid) {
-  return create_file(in_folder(pattern), own_facts(pid, word_for_missing(pattern)), overwrite, readers);
+Result<CreatedFile> create_trace_file(const OutputName& name, Readers readers, pid_t pid) {
+  return create_file(name, own_facts(pid, word_for_missing(name.pattern)), readers);
 }
 
 std::vector<std::string> missing_variables(const std::string& pattern) {
@@ -153,12 +159,12 @@ Result<CreatedFile> create_share_file(const std::string& asked, const Variables&
   const std::string pattern = in_folder(asked);
   if (const Result<std::filesystem::path> name = expand_output_name(pattern, facts); !name) return name.error();
   if (is_distinct)
-    if (Result<CreatedFile> created = create_file(pattern, facts, overwrite, readers)) return created;
-  return create_file(numbered_pattern(pattern), facts, overwrite, readers);
+    if (Result<CreatedFile> created = create_file({pattern, overwrite}, facts, readers)) return created;
+  return create_file({numbered_pattern(pattern), overwrite}, facts, readers);
 }
 
-Result<CreatedFile> create_attached_file(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid) {
-  const std::vector<std::string> missing = missing_variables(pattern);
+Result<CreatedFile> create_attached_file(const OutputName& asked, Readers readers, pid_t pid) {
+  const std::vector<std::string> missing = missing_variables(asked.pattern);
   const std::vector<std::string_view> names(missing.begin(), missing.end());
   const Variables variables = start_variables(pid, names).found;
   const auto variable = [&variables](const std::string& name) {
@@ -166,7 +172,7 @@ Result<CreatedFile> create_attached_file(const std::string& pattern, Overwrite o
     const auto own = variables.find(name);
     return own == variables.end() ? std::nullopt : std::optional(as_name(own->second));
   };
-  return create_file(in_folder(pattern), {pid, host_name(), variable, exists}, overwrite, readers);
+  return create_file(asked, {pid, host_name(), variable, exists}, readers);
 }
 
 ShareFiles share_files(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid) {
@@ -195,6 +201,16 @@ std::string pattern_of_capture(const std::string& asked, std::uint32_t number, O
   const std::string pattern = asked.empty() ? std::string(kDefaultOutputPattern) : in_folder(asked);
   if (overwrite == Overwrite::kRefuse || is_numbered(pattern)) return numbered_pattern(pattern);
   return std::string(without_extension(pattern)) + '.' + std::to_string(number);
+}
+
+EarlierFiles earlier_files(const std::string& asked, Overwrite overwrite, EarlierFiles::Captures captures) {
+  if (overwrite == Overwrite::kRefuse) return {};
+  return EarlierFiles(captures, [&](std::uint32_t number) -> std::optional<std::filesystem::path> {
+    const std::string pattern = captures == EarlierFiles::Captures::kSeveral ? pattern_of_capture(asked, number, overwrite) : asked;
+    if (is_numbered(in_folder(pattern)) || !missing_variables(pattern).empty()) return std::nullopt;
+    const Result<std::optional<std::filesystem::path>> place = planned_file(pattern);
+    return place ? *place : std::nullopt;
+  });
 }
 
 }  // namespace lanescope::session
