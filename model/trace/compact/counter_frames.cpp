@@ -11,6 +11,7 @@
 namespace lanescope {
 
 std::optional<CounterHead> head_of(std::uint8_t source, const CounterSampleColumns& columns, Nanoseconds base_time) {
+  if (static_cast<std::size_t>(columns.counter.size()) > kMostCountersOfHead) return std::nullopt;
   const auto rows = rows_of(columns, base_time);
   if (!rows || !times_of(columns.time_delta, base_time, rows->end)) return std::nullopt;
   CounterHead head{source, rows->times.front(), rows->end, static_cast<std::uint32_t>(rows->times.size()), {columns.counter.begin(), columns.counter.end()},
@@ -48,7 +49,7 @@ std::optional<CounterHead> decode_counter_head(std::string_view bytes) {
                    {}};
   const bool has_sound_times = is_near(head.first_time) && is_near(head.end) && head.rows > 0 && head.rows <= limits::kChunkRows && length >= head.rows;
   const int counters = message.counter_size();
-  if (!has_sound_times || message.source() > 255 || counters == 0) return std::nullopt;
+  if (!has_sound_times || message.source() > 255 || counters == 0 || message.counter_size() > static_cast<int>(kMostCountersOfHead)) return std::nullopt;
   if (!same_length(counters, message.covered(), message.minimum(), message.maximum(), message.integral())) return std::nullopt;
   if ((std::uint64_t{head.rows}) * static_cast<std::uint64_t>(counters) > limits::kChunkNumbers) return std::nullopt;
   head.summaries.reserve(head.counters.size());

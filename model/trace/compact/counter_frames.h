@@ -22,7 +22,10 @@ struct CounterHead {
   std::vector<CounterSummary> summaries;  // of each
 };
 
-// Returns nothing if the chunk is none that a series can have. O(values).
+// Chunks of more counters have no heads: finding one of their columns takes time for each of the others, so all are read at once.
+inline constexpr std::size_t kMostCountersOfHead = 128;
+
+// Returns nothing if the chunk is none that a series can have, or has too many counters. O(values).
 [[nodiscard]] std::optional<CounterHead> head_of(std::uint8_t source, const CounterSampleColumns& columns, Nanoseconds base_time);
 // A proto::CounterHead.
 [[nodiscard]] std::string encode_counter_head(const CounterHead& head);

@@ -318,6 +318,29 @@ TEST_CASE("values that can't be read any more are missing, and it is said") {
   CHECK(problems == std::vector<std::string>{checked.error().text});
 }
 
+TEST_CASE("chunks of very many counters are read at once, so that each costs as much as its values") {
+  const TemporaryFolder folder;
+  constexpr std::uint32_t kMany = 5'000;
+  {
+    std::mt19937_64 random(5);
+    LogOfCounters log(folder.path() / "log.trace");
+    log.add(proto::FRAME_RESOURCES, counters_of(1, kMany + 2));
+    Nanoseconds time = 0, other = 0;
+    for (int i = 0; i < 3; ++i) {
+      log.add(proto::FRAME_EVENTS, random_chunk(random, 1, kMany, 2, time, 50));
+      log.add(proto::FRAME_EVENTS, random_chunk(random, kMany + 1, 2, 20, other, 50));
+    }
+  }
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "log.trace"), file = opened_in_file(folder.path() / "compact.trace");
+  REQUIRE(file->counters().size() == kMany + 2);
+  CHECK(file->counter_series(0).demanded() == nullptr);
+  CHECK(file->counter_series(kMany).demanded() != nullptr);
+  for (const CounterId id : {CounterId{0}, CounterId{kMany - 1}, CounterId{kMany}, CounterId{kMany + 1}})
+    check_answers(memory->counter_series(id), file->counter_series(id), 2);
+  CHECK(file->provenance().condition.empty());
+}
+
 TEST_CASE("heads that can't be of a chunk are not used") {
   CounterHead head{kSource, kEpochOfLog, kEpochOfLog + 1'000, 10, {1, 2}, {{-3, 8, 100, 1'000}, {}}};
   const auto decoded = decode_counter_head(encode_counter_head(head));
