@@ -14,8 +14,8 @@ namespace lanescope {
 // done (0 to 1), and, from time to time if there is no outline, with the trace so far (otherwise null). Returns whether to go on; a load that is told
 // to stop returns what has been read.
 //
-// For a compacted file whose events stay in the file, it is called at once with the trace, but without values of counters and totals of memory, if it
-// has any. They come with the whole trace, whose lanes are the same.
+// For a compacted file whose events stay in the file, it is called at once with the trace, but without totals of memory, if it has any, and without values of
+// counters, if its index does not know them (format before 1.7). They come with the whole trace, whose lanes are the same.
 enum class LoadStep { kContinue, kCancel };
 using LoadProgress = std::function<LoadStep(double fraction, std::shared_ptr<const Trace> partial)>;
 

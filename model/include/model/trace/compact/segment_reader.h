@@ -62,12 +62,12 @@ class SegmentReader {
   // O(bytes), but a fraction of the time of decode().
   [[nodiscard]] std::unique_ptr<SegmentParts> parts(const Segment& segment) const;
 
-  // The whole trace, as load_trace() would return it, with lanes whose segments are decoded when they are needed (demanded_segments.h); it keeps the
-  // file open. Fails if the file has events outside of its segments, or holds more than a file of its size can (limits.h). Must be called once, on one
-  // thread. O(segments + values of counters), plus O(events) for tracks of memory usage, whose totals are counters, and for lanes whose segments are
-  // not full; on all cores.
+  // The whole trace, as load_trace() would return it, with lanes and counters whose segments are decoded when they are needed (demanded_segments.h,
+  // demanded_counters.h); it keeps the file open. Fails if the file has events outside of its segments, or holds more than a file of its size can (limits.h).
+  // Must be called once, on one thread. O(segments + chunks of counters), plus O(values) of chunks without heads (format before 1.7), plus O(events) for tracks
+  // of memory usage, whose totals are counters, and for lanes whose segments are not full; on all cores.
   //
-  // Calls progress, if given, after O(segments) with the trace whose counters have no values yet, and which lacks totals of memory, if there are any;
+  // Calls progress, if given, after O(segments) with the trace, which lacks totals of memory, and values of counters in chunks without heads;
   // then with the fraction done. If progress says to stop, returns what was read: the same trace.
   [[nodiscard]] Result<std::shared_ptr<const Trace>> trace(const LoadProgress& progress = {}) const;
 
