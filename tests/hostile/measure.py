@@ -12,6 +12,7 @@ COMMANDS = {
     "info": ["lanescope", "info", "{file}"],
     "stats": ["lanescope", "stats", "{file}"],
     "analyze": ["lanescope", "analyze", "{file}"],
+    "rules": ["lanescope", "analyze", "-r", "all", "{file}"],
     "diff": ["lanescope", "diff", "{file}", "{file}"],
     "json": ["lanescope", "export", "-q", "-f", "-t", "json", "-o", "/dev/null", "{file}"],
     "chrome": ["lanescope", "export", "-q", "-f", "-t", "chrome", "-o", "/dev/null", "{file}"],

@@ -193,6 +193,36 @@ void iterations_of_many_ranks(const Path& path, std::size_t bytes) {
     }
 }
 
+// Ranges one after the other that are open together on the GPU: each has a kernel soon and one at the end. Their process uses hundreds of GPUs.
+void ranges_open_on_many_gpus(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  constexpr std::uint32_t kGpus = 400;
+  constexpr std::int64_t kApart = 100, kRanges = 1'000'000, kLater = kApart * kRanges + 1'000'000;
+  proto::EventChunk of_gpus = kernels_of(0, 3 * kRanges, 1, kGpus);
+  of_gpus.set_first_queue(1);
+  for (std::uint32_t gpu = 0; gpu < kGpus; ++gpu) of_gpus.add_queues()->set_device(gpu);
+  count_up(*of_gpus.mutable_kernels()->mutable_queue(), 1, kGpus);
+  add_events(file, of_gpus, kGpus);
+  for (std::int64_t range = 0; range < kRanges && !file.is_full(); range += static_cast<std::int64_t>(kFew)) {
+    const std::int64_t time = 1'000'000 + kApart * range;
+    proto::EventChunk steps = chunk_at(time);
+    proto::NvtxRanges& ranges = ranges_in(steps, proto::NVTX_PUSH_POP, kFew);
+    steps.set_first_string(10);
+    steps.add_strings("step 1");
+    repeat(*ranges.mutable_start_delta(), kApart, kFew);
+    repeat(*ranges.mutable_duration(), std::uint64_t{90}, kFew);
+    repeat(*ranges.mutable_name(), 10u, kFew);
+    add_events(file, steps);
+    for (const std::int64_t half : {0, 1}) {
+      const std::int64_t id = 1 + range + half * kRanges;
+      add_events(file, calls_named(time + 10 + 20 * half, kLaunch, id, kApart));
+      proto::EventChunk kernels = kernels_of(time + 200 + half * kLater, id, kApart);
+      repeat(*kernels.mutable_kernels()->mutable_queue(), static_cast<std::uint32_t>(1 + half), kFew);
+      add_events(file, kernels);
+    }
+  }
+}
+
 // Calls with a backtrace each, at the same time on very many threads.
 void backtraces_of_many_threads(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
@@ -268,6 +298,7 @@ std::vector<HostileFile> waits() {
       {"waits_for_one_event", &waits_for_one_event},
       {"launches_far_ahead", &launches_far_ahead},
       {"iterations_of_many_ranks", &iterations_of_many_ranks},
+      {"ranges_open_on_many_gpus", &ranges_open_on_many_gpus},
       {"backtraces_of_many_threads", &backtraces_of_many_threads},
       {"copies_that_are_waited_for", &copies_that_are_waited_for},
   };

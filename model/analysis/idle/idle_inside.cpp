@@ -135,11 +135,12 @@ class IdleInside::Pass {
   Sums sums_;
 };
 
-IdleInside::IdleInside(const Trace& trace, std::size_t spans_at_once, std::stop_token stop)
+IdleInside::IdleInside(const Trace& trace, std::size_t spans_at_once, std::stop_token stop, std::size_t most_pairs)
     : trace_(trace),
       tracks_(trace),
       spans_at_once_(spans_at_once),
       stop_(std::move(stop)),
+      most_pairs_(most_pairs),
       file_(scratch_folder(), "It takes up to ten bytes for each range.") {
   std::vector<std::set<GpuId>> of_processes(trace.processes().size());
   for (const Track& track : trace.tracks())
@@ -198,8 +199,29 @@ void IdleInside::add_sums_of_held() {
   held_ = 0;
 }
 
+// The GPUs of the group that count for its spans.
+std::vector<GpuId> IdleInside::gpus_for(const Group& group) const {
+  std::size_t spans = group.held.size();
+  for (const Run& run : group.runs)
+    for (const Block& block : run) spans += block.spans;
+  const std::size_t most = std::max(kLeastGpus, most_pairs_ / std::max<std::size_t>(1, spans));
+  if (group.gpus.size() <= most) return group.gpus;
+  std::vector<std::pair<std::size_t, GpuId>> by_operations;
+  for (const GpuId gpu : group.gpus) {
+    std::size_t operations = 0;
+    for (const TrackId track : tracks_.of(gpu))
+      for (const LaneId lane : trace_.tracks()[track].lanes) operations += trace_.lane(lane).size();
+    by_operations.emplace_back(operations, gpu);
+  }
+  std::stable_sort(by_operations.begin(), by_operations.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<GpuId> gpus;
+  for (std::size_t i = 0; i < most; ++i) gpus.push_back(by_operations[i].second);
+  return gpus;
+}
+
 // Takes the spans of the group.
 Result<IdleInside::Sums> IdleInside::sums_of(Group& group) const {
+  const std::vector<GpuId> gpus = gpus_for(group);
   std::vector<RunReader> readers;
   std::sort(group.held.begin(), group.held.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
   readers.emplace_back(std::exchange(group.held, {}));
@@ -214,7 +236,7 @@ Result<IdleInside::Sums> IdleInside::sums_of(Group& group) const {
   for (std::size_t reader = 0; reader < readers.size(); ++reader)
     if (auto looked = look_at(reader); !looked) return looked.error();
   if (heads.empty()) return Sums();
-  Pass pass(*this, group.gpus, heads.top().first);
+  Pass pass(*this, gpus, heads.top().first);
   while (!heads.empty() && !stop_.stop_requested()) {
     const std::size_t first = heads.top().second;
     heads.pop();

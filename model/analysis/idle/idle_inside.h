@@ -22,14 +22,18 @@ class IdleInside {
  public:
   using Key = std::uint32_t;
   using Sums = std::map<Key, Nanoseconds>;
+  // Spans that are open together take 8 bytes for each GPU of their process. If spans and GPUs make more pairs than these, only the GPUs with most
+  // operations count, at least kLeastGpus: a hostile file has a million spans that are open together, on hundreds of GPUs.
+  static constexpr std::size_t kMostPairs = 32'000'000;
+  static constexpr std::size_t kLeastGpus = 16;
   // Keeps about `spans_at_once` spans in memory, of 24 bytes. The trace must outlive it. When asked to stop, sums are of no use.
-  IdleInside(const Trace& trace, std::size_t spans_at_once, std::stop_token stop);
+  IdleInside(const Trace& trace, std::size_t spans_at_once, std::stop_token stop, std::size_t most_pairs = kMostPairs);
 
   // The idle time in the span of the GPUs that the process uses; of several GPUs, that of the one that worked most in it.
   void add(ProcessId process, TimeRange span, Key key);
   // To be called after a batch of spans was added: then spans may leave memory.
   void make_room();
-  // The sums of all spans. Fails if the temporary file can't be read any more. To be called once. O(spans · log(spans) + operations).
+  // The sums of all spans. Fails if the temporary file can't be read any more. To be called once. O(spans · (log(spans) + GPUs) + operations).
   [[nodiscard]] Result<Sums> take();
 
  private:
@@ -54,12 +58,14 @@ class IdleInside {
 
   [[nodiscard]] Result<void> write(Group& group);
   [[nodiscard]] Result<Sums> sums_of(Group& group) const;
+  [[nodiscard]] std::vector<GpuId> gpus_for(const Group& group) const;
   void add_sums_of_held();
 
   const Trace& trace_;
   const GpuTracks tracks_;
   const std::size_t spans_at_once_;
   const std::stop_token stop_;
+  const std::size_t most_pairs_;
   std::vector<Group> groups_;
   std::vector<std::size_t> group_of_process_;
   std::size_t held_ = 0;  // spans in memory

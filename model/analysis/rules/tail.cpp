@@ -569,6 +569,34 @@ std::vector<Finding> once_for_ranks_that_meet(const Trace& trace, const Ranks& r
   return findings;
 }
 
+// Of very many iterations on many GPUs, the GPUs of each process that have most of its operations: iterations of a real program have operations on each GPU.
+void leave_out_gpus(const Trace& trace, std::span<const OfProcess> processes, std::map<ProcessId, std::vector<GpuId>>& gpus) {
+  constexpr std::size_t kMostPairs = 2'000'000;  // of an iteration and a GPU, or else as many as operations
+  std::size_t operations = 0, pairs = 0;
+  for (const Track& track : trace.tracks())
+    if (is_gpu_work(track.key.kind))
+      for (const LaneId lane : track.lanes) operations += trace.lane(lane).size();
+  for (const OfProcess& process : processes) pairs += process.iterations.all.size() * gpus[process.series->process].size();
+  const double part = static_cast<double>(std::max(kMostPairs, operations)) / static_cast<double>(std::max<std::size_t>(1, pairs));
+  if (part >= 1) return;
+  const GpuTracks tracks(trace);
+  for (auto& [process, of_process] : gpus) {
+    std::vector<std::pair<std::size_t, GpuId>> by_operations;
+    for (const GpuId gpu : of_process) {
+      std::size_t own = 0;
+      for (const TrackId track : tracks.of(gpu, process))
+        for (const LaneId lane : trace.tracks()[track].lanes) own += trace.lane(lane).size();
+      by_operations.emplace_back(own, gpu);
+    }
+    std::stable_sort(by_operations.begin(), by_operations.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    const auto most = static_cast<std::size_t>(part * static_cast<double>(of_process.size()));
+    by_operations.resize(std::min(by_operations.size(), std::max<std::size_t>(1, most)));
+    of_process.clear();
+    for (const auto& [own, gpu] : by_operations) of_process.push_back(gpu);
+    std::sort(of_process.begin(), of_process.end());
+  }
+}
+
 }  // namespace
 
 Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& arguments) {
@@ -591,6 +619,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
     Iterations iterations = iterations_of(context, readings, series, first_work.of(of_process));
     if (!iterations.all.empty()) found.push_back({&series, std::move(iterations)});
   }
+  leave_out_gpus(trace, found, gpus);
   add_what_gpus_did(context, ranks.waits, gpus, work.with_readings(), found);
   const auto is_first = [&](const OfProcess& one) { return one.series->process == found.front().series->process; };
   const Named named = std::all_of(found.begin(), found.end(), is_first) ? Named::kRange : Named::kRangeAndProcess;

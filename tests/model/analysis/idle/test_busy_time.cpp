@@ -117,6 +117,33 @@ TEST_CASE("idle time inside spans is that of each nanosecond, whether spans are 
   CHECK(*sums == expected);
 }
 
+TEST_CASE("of very many spans on many GPUs, the GPUs with most operations count") {
+  // GPU i works for the first i ns of each 100 ns. Of 20 GPUs the four with the fewest operations, which work longest, have one alone.
+  constexpr std::uint32_t kGpus = 20, kFew = IdleInside::kLeastGpus;
+  constexpr Nanoseconds kEnd = 10'000;
+  TraceBuilder builder;
+  for (std::uint32_t gpu = 1; gpu <= kGpus; ++gpu) {
+    TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
+    key.gpu = builder.gpu({.name = "GPU", .uuid = std::to_string(gpu)});
+    std::vector<Event> events;
+    if (gpu > kFew)
+      events.push_back({0, kEnd, 0, 0, 0});
+    else
+      for (Nanoseconds start = 0; start < kEnd; start += 100) events.push_back({start, gpu, 0, 0, 0});
+    builder.add(key, std::move(events));
+  }
+  const auto trace = builder.snapshot();
+  const auto idle_of = [&](std::size_t most_pairs) {
+    IdleInside idle(*trace, 1'000, {}, most_pairs);
+    for (Nanoseconds begin = 0; begin < kEnd; begin += 100) idle.add(0, {begin, begin + 100}, 0);
+    const auto sums = idle.take();
+    REQUIRE(sums);
+    return sums->at(0);
+  };
+  CHECK(idle_of(100 * kGpus) == 0);
+  CHECK(idle_of(100 * kFew) == 100 * (100 - kFew));
+}
+
 TEST_CASE("operations of many lanes come by start, and those of one start by lane") {
   const auto seed = GENERATE(range(1u, 40u));
   std::mt19937 random(seed);
