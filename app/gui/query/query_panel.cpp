@@ -310,7 +310,8 @@ void QueryPanel::showHistogram() {
   const stats::Column& column = table->columns()[static_cast<std::size_t>(section)];
   std::vector<Nanoseconds> durations;
   for (std::size_t row = 0; row < table->row_count(); ++row) {
-    if (column.has_reals() && std::isfinite(column.real(row))) durations.push_back(std::llround(column.real(row)));
+    constexpr double kLongest = 9.2e18;  // ns; no integer holds more, as an answer of SQL may be
+    if (column.has_reals() && std::abs(column.real(row)) <= kLongest) durations.push_back(std::llround(column.real(row)));
     if (!column.has_reals() && column.integer(row) != stats::kNoInteger) durations.push_back(column.integer(row));
   }
   std::erase_if(durations, [](Nanoseconds duration) { return duration < 0; });

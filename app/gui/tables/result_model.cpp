@@ -55,6 +55,9 @@ QString real_text(const Column& column, double value) {
   if (column.unit == Unit::kPercent) return as_text(timeline::format_share(value / 100));
   if (column.unit == Unit::kNumber) return QString::number(value, 'g', 9);
   if (column.unit == Unit::kNone || column.unit == Unit::kIdentifier) return QString::number(value, 'f', 1);
+  // Answers of SQL may be larger than any time: no integer holds them.
+  if (constexpr double kLargest = 9.2e18; std::abs(value) > kLargest)
+    return column.unit == Unit::kNanoseconds ? QString::number(value / 1e9, 'g', 9) + QStringLiteral(" s") : QString::number(value, 'g', 9);
   return number_text(column, std::llround(value));
 }
 

@@ -49,6 +49,18 @@ class QueryTest : public KnownTraceTest {
     QVERIFY(window_->timelineView().visibleRange().length() < 2 * kKernelDuration);
   }
 
+  // Sums of products easily get there.
+  void numbersBeyondAnyTimeKeepTheirSign() {
+    window_->showPanel("query");
+    window_->query().setText("SELECT 9.3e18 start, 1e300 duration UNION ALL SELECT 1.5, 2.5e9");
+    window_->query().ask();
+    QVERIFY(settle(*window_));
+    QCOMPARE(table().model()->rowCount(), 2);
+    QCOMPARE(cell(0, 0), QString("9.3e+09 s"));
+    QCOMPARE(cell(0, 1), QString("1e+291 s"));
+    QCOMPARE(cell(1, 1), QString("2.500 s"));
+  }
+
   // The arrow of its menu is beside the word: it used to cover the last letter.
   void theButtonOfRecentQueriesHasRoomForItsArrow() {
     constexpr int kArrow = 14;           // px
