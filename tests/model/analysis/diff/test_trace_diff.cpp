@@ -142,8 +142,7 @@ TEST_CASE("long names of domains are not repeated for each of very many families
   program.builder()->set_domain(program.process(), 5, std::string(kLong, 'd'));
   for (int i = 0; i < 20; ++i)
     for (const std::string& name : {"step " + std::to_string(i), std::string("load"), std::string("store")})
-      for (const std::uint32_t domain : {0u, 5u})
-        program.range(name, i * kMillisecond, i * kMillisecond + 1'000, name.starts_with("step") ? 0 : 1, domain);
+      for (const std::uint32_t domain : {0u, 5u}) program.range(name, i * kMillisecond, i * kMillisecond + 1'000, name.starts_with("step") ? 0 : 1, domain);
   const Result<TraceDiff> diff = compare_traces(*program.trace(), *program.trace(), {});
   REQUIRE(diff);
   std::size_t told_apart = 0;
