@@ -13,6 +13,7 @@
 
 #include "agent/channel/membership.h"
 #include "agent/core/loader/loader.h"
+#include "agent/nvtx_entry/entry.h"
 #include "agent/osrt/caller_matters.h"
 #include "agent/osrt/exec_calls.h"
 #include "agent/osrt/filter_calls.h"
@@ -85,7 +86,7 @@ constinit std::atomic<std::uint32_t> loading_generation{0};  // the process that
 bool might_wait_for_ever(const char* file) {
   if (!lanescope::agent::was_forked_unnoticed() || file == nullptr) return false;
   const std::uint32_t generation = lanescope::agent::process_generation();
-  const bool is_own_call = name_of(file) != own_name;
+  const bool is_own_call = name_of(file) != own_name && name_of(file) != lanescope::agent::kNvtxEntryFile;
   if (is_own_call) loading_generation.store(generation, std::memory_order_relaxed);
   return !is_own_call && loading_generation.load(std::memory_order_relaxed) != generation;
 }
