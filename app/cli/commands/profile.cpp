@@ -229,6 +229,7 @@ int record_here(const Form& form, Typed typed) {
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
   session::let_go_of_standard_input();
+  if (!options.range.start_later && !options.reports.print_statistics) session::let_go_of_standard_output();
   begun->start.use_up();
   SessionServer server(**recording, std::move(begun->socket), start_options(options.capture, options.range, options.reports));
   if (counters != nullptr) counters->await_plan();
@@ -236,7 +237,6 @@ int record_here(const Form& form, Typed typed) {
   if (counters != nullptr || typed.imports_sources) signals.release();
   const auto add = [&] {
     if (counters != nullptr) counters->add_to(watched.outcome);
-  if (!options.range.start_later && !options.reports.print_statistics) session::let_go_of_standard_output();
     if (typed.imports_sources) add_sources(watched.outcome, rights);
   };
   static_cast<void>(is_made("What was to be added to the recording", add));

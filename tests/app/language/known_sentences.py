@@ -19,7 +19,7 @@ def literals(text):
 
 def main():
     known = [each for each in literals((ROOT / "app/gui/base/text/diagnostic_text.cpp").read_text()) if " " in each]
-    sources = [path for folder in ("collector", "model/trace", "app/cli") for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".cpp", ".h")]
+    sources = [path for folder in ("collector", "model/trace", "model/include/model/trace", "app/cli") for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".cpp", ".h")]
     said = "\0".join(literal for path in sources for literal in literals(path.read_text()))
     missing = [(piece, sentence) for sentence in known for piece in re.split(r"\{\w+\}|%[sdlu]+", sentence) if len(piece.strip(" .():;,")) > 2 and piece.strip(" .") not in said]
     for piece, sentence in missing:

@@ -339,8 +339,8 @@ class CompareTest : public TwoRunsTest {
     for (QAction* action : table.actions())
       if (action->text() == "Show in Events View") action->trigger();
     QVERIFY(settle(window));
-    QVERIFY2(events_table(window)->model()->rowCount() == 80,
-             qPrintable(QString::number(events_table(window)->model()->rowCount())));  // of both domains and runs
+    QVERIFY2(events_table(window)->model()->rowCount() == 40,
+             qPrintable(QString::number(events_table(window)->model()->rowCount())));  // of this domain, in both runs
   }
 
   // Three steps of 10, 20 and 90 us; the mean is 40.
