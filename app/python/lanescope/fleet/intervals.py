@@ -17,7 +17,8 @@ def sums_before(values: Any) -> Any:
 
 
 def is_first(differs: Any) -> "npt.NDArray[np.bool_]":
-    """Whether a row is the first of equal ones, where `differs` says for each row but the first whether it differs from the one before."""
+    """Whether a row is the first of equal ones, where `differs` says for each row but the first whether it differs from the one before.
+    Requires a row."""
     first = np.ones(len(differs) + 1, dtype=bool)
     first[1:] = differs
     return first

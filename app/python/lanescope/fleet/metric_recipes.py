@@ -57,6 +57,8 @@ def _samples(trace: Trace, owner: "Callable[[str, str], tuple[str, str] | None]"
     data, texts = trace.counters[["start", "duration", "process", "gpu_uuid", "name", "unit", "value"]].coded()
     chosen = np.array([[owner(gpu, name) is not None for name in texts["name"]] for gpu in texts["gpu_uuid"]], dtype=bool)
     rows = np.flatnonzero(chosen[data["gpu_uuid"], data["name"]] & (data["process"] == 0)) if chosen.size else np.empty(0, dtype=np.int64)
+    if not len(rows):
+        return []
     order = rows[np.lexsort((data["start"][rows], data["name"][rows], data["gpu_uuid"][rows]))]
     keys = np.stack((data["gpu_uuid"][order], data["name"][order]))
     borders = np.append(np.flatnonzero(is_first((keys[:, 1:] != keys[:, :-1]).any(axis=0))), len(order))
