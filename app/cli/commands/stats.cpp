@@ -3,12 +3,14 @@
 #include <array>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "checks.h"
 #include "commands.h"
 #include "model/stats/report.h"
+#include "model/trace/segments/demanded_counters.h"
 #include "options/filter_options.h"
 #include "options/foreign_options.h"
 #include "output/losses.h"
@@ -153,16 +155,24 @@ int run_stats(Arguments arguments) {
   const auto tables = requests->size() > 1 ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne;
   if (const auto fits = output.expect(tables); !fits) return fail(fits.error());
   const bool any_of_counters = std::any_of(requests->begin(), requests->end(), is_of_counters);
-  const auto trace = open_ranks(files, EventPlace::kInFile, any_of_counters ? CounterValues::kRead : CounterValues::kLeftOut);
+  auto trace = open_ranks(files, EventPlace::kInFile, any_of_counters ? CounterValues::kRead : CounterValues::kLeftOut);
   if (!trace) return fail(trace.error());
   output.set_source(*trace);
   filter.say_which_range(**trace, *options);
 
-  const stats::ReportSeries series(**trace);
+  std::optional<stats::ReportSeries> series(**trace);
   std::vector<std::string_view> missing;  // what the trace lacks for empty reports, each once
   for (std::size_t i = 0; i < requests->size(); ++i) {
     const auto& [text, request] = (*requests)[i];
-    const auto table = series.make(*request.report, request.options);
+    auto table = series->make(*request.report, request.options);
+    if (has_unreadable_counters(**trace)) {
+      auto again = open_again_in_memory(**trace, files);
+      if (!again) return fail(again.error());
+      output.replace_sources(*again);
+      series.emplace(**again);
+      table = series->make(*request.report, request.options);
+      trace = std::move(again);
+    }
     if (!table) return fail(table.error());
     if (table->empty()) {
       if (request.options.rows != 0 && std::ranges::find(missing, request.report->data) == missing.end()) missing.push_back(request.report->data);

@@ -8,6 +8,7 @@
 #include "model/trace/completeness.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "output/output_file.h"
+#include "output/told.h"
 
 namespace lanescope::cli {
 
@@ -30,6 +31,13 @@ Result<std::shared_ptr<const Trace>> open_ranks(std::span<const std::filesystem:
   auto trace = open_traces(*ranks, place, {}, unreadable_of(files), &same_recording);
   for (const std::string& sentence : same_recording) std::cerr << sentence << '\n';
   return trace;
+}
+
+Result<std::shared_ptr<const Trace>> open_again_in_memory(const Trace& damaged, std::span<const std::filesystem::path> files) {
+  const auto ranks = trace_files(files);
+  if (!ranks) return ranks.error();
+  if (const Result<void> read = check_all_was_read(damaged); !read) Told::of_command().add(read.error().text);
+  return open_traces(*ranks, EventPlace::kInMemory, {}, unreadable_of(files));
 }
 
 void say_losses(const Trace& trace, const std::string& name) {

@@ -19,6 +19,10 @@ namespace lanescope::cli {
 enum class CounterValues { kRead, kLeftOut };
 Result<std::shared_ptr<const Trace>> open_ranks(std::span<const std::filesystem::path> files, EventPlace place, CounterValues values = CounterValues::kRead);
 
+// Opens the same files again, with all values in memory, after values of counters of `damaged` could not be read in their file. The new trace has the values of
+// all frames that can be read and says how many can't, so what `damaged` lacks is not told at the command's end.
+Result<std::shared_ptr<const Trace>> open_again_in_memory(const Trace& damaged, std::span<const std::filesystem::path> files);
+
 // Says on standard error, in a line behind `name`, what the trace lacks of what was recorded (lacks_text), and what of other tools' files is left out of it
 // (left_out_text). Nothing where nothing is known to be missing.
 void say_losses(const Trace& trace, const std::string& name);

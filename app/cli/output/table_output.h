@@ -37,6 +37,8 @@ class TableOutput {
 
   // Adds a trace from which tables are made. If events of it can no longer be read, a table made from it is not written, and write() fails.
   void set_source(std::shared_ptr<const Trace> trace) { sources_.push_back(std::move(trace)); }
+  // Further tables are made from this trace instead of those that were added.
+  void replace_sources(std::shared_ptr<const Trace> trace) { sources_ = {std::move(trace)}; }
   // Fails if events of a source can no longer be read.
   [[nodiscard]] Result<void> check_sources() const;
 

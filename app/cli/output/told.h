@@ -14,7 +14,7 @@ class Told {
 
   // Called when a command starts: forgets what an earlier command in this process said.
   void begin();
-  // Adds a sentence that was written to standard error.
+  // Adds a sentence that was written to standard error, or for which another one there stands.
   void add(std::string sentence);
   // Notes that a command that needs no events has said which frames are damaged.
   void add_damage() noexcept;

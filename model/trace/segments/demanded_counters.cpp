@@ -75,4 +75,10 @@ bool demands_counters(const Trace& trace) noexcept {
   return false;
 }
 
+bool has_unreadable_counters(const Trace& trace) noexcept {
+  for (CounterId id = 0; id < trace.counters().size(); ++id)
+    if (const DemandedCounters* const demanded = trace.counter_series(id).demanded(); demanded != nullptr && demanded->has_unreadable()) return true;
+  return false;
+}
+
 }  // namespace lanescope

@@ -220,7 +220,19 @@ TEST_CASE("values of counters are read for answers from them alone, where events
   const Ran of_counters = answer({"stats", "-r", "gpu_metric_sum"}, damaged);
   CHECK(of_counters.output.size() > 500);
   CHECK(told_damage(of_counters.messages) == 1);
+  // All that can be read is answered, as from a log of it, and the damage is told once, whatever was answered before.
+  const std::vector<std::string> both{"stats", "-r", "cuda_gpu_kern_sum", "-r", "gpu_metric_sum"};
+  const Ran of_both = answer(both, damaged), of_whole = answer(both, whole);
+  CHECK(cli::Told::of_command().left().empty());
   cache.set_budget(before);
+  const fs::path saved = folder.path() / "saved.trace";
+  REQUIRE(run({"export", "-q", "-t", "trace", "--form", "log", "-o", saved.string(), damaged.string()}).code == cli::kSuccess);
+  INFO(of_both.messages);
+  CHECK(of_both.code == cli::kSuccess);
+  CHECK(of_both.output == answer(both, saved).output);
+  CHECK(of_both.output != of_whole.output);
+  CHECK(count(of_both.messages, "damaged and skipped") == 1);
+  CHECK(count(of_both.messages, "can be read") == 0);
 }
 
 TEST_CASE("how many frames are damaged, every command says alike: each alone, two side by side, and the index") {

@@ -77,5 +77,7 @@ class DemandedCounters : public std::enable_shared_from_this<DemandedCounters> {
 
 // True if values of counters are decoded when they are needed. O(counters).
 [[nodiscard]] bool demands_counters(const Trace& trace) noexcept;
+// True if values of counters could not be read, so that samples without values stand for them. O(counters).
+[[nodiscard]] bool has_unreadable_counters(const Trace& trace) noexcept;
 
 }  // namespace lanescope
