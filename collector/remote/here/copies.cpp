@@ -70,7 +70,8 @@ Result<void> Copies::take(const proto::RemoteReply::File& file) {
     if (!made) return made.error();
     ++made_;
     const bool was_here = made->sums().size() > 0;
-    copy = copies_.insert(copies_.end(), Copy{file.name(), std::move(*made), was_here, was_here && is_whole_recording(*path)});
+    const bool is_whole = was_here && is_whole_recording(*path);
+    copy = copies_.insert(copies_.end(), Copy{.name = file.name(), .file = std::move(*made), .is_kept = was_here, .is_whole = is_whole});
     if (was_here) {
       has_found_beginning_ = true;
       return {};
