@@ -1,12 +1,11 @@
 #include "session/ending.h"
 
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <iostream>
+
+#include "collector/session/end_by_signal.h"
 
 namespace lanescope::cli {
 namespace {
@@ -43,16 +42,7 @@ void say_not_made(std::string_view what, std::string_view why) noexcept {
 void end_by(int signal) noexcept { ending_signal = signal; }
 
 void end_as_told() noexcept {
-  if (ending_signal == 0) return;
-  const rlimit none{0, 0};
-  setrlimit(RLIMIT_CORE, &none);
-  prctl(PR_SET_DUMPABLE, 0);  // for core files that go to a program, to which the limit does not apply
-  std::signal(ending_signal, SIG_DFL);
-  sigset_t ours;
-  sigemptyset(&ours);
-  sigaddset(&ours, ending_signal);
-  raise(ending_signal);
-  pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
+  if (ending_signal != 0) session::end_by_signal(ending_signal);
 }
 
 }  // namespace lanescope::cli

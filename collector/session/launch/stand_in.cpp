@@ -1,7 +1,5 @@
 #include "launch/stand_in.h"
 
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <ctime>
 #include <optional>
 
+#include "collector/session/end_by_signal.h"
 #include "collector/session/inheritance.h"
 #include "processes/proc.h"
 
@@ -44,21 +43,8 @@ void stop_like_child() {
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 }
 
-// Ends by this signal, as whoever waits for us would see of the child, without a core file of ours.
-void end_by(int signal) {
-  const rlimit none{0, 0};
-  setrlimit(RLIMIT_CORE, &none);
-  prctl(PR_SET_DUMPABLE, 0);  // for core files that go to a program, to which the limit does not apply
-  std::signal(signal, SIG_DFL);
-  sigset_t ours;
-  sigemptyset(&ours);
-  sigaddset(&ours, signal);
-  raise(signal);
-  pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
-}
-
 [[noreturn]] void end_as(const ExitStatus& ended) {
-  if (ended.signal != 0) end_by(ended.signal);
+  if (ended.signal != 0) end_by_signal(ended.signal);
   if (ended.signal != 0) _exit(128 + ended.signal);  // the first process of a container is not ended by it
   _exit(ended.code == EXIT_SUCCESS ? EXIT_FAILURE : ended.code);
 }
