@@ -34,7 +34,5 @@ struct ChunkTarget {
 [[nodiscard]] bool ingest(const ChunkTarget& into, const CounterSampleColumns& columns);
 // A range that is open, as the trace has it.
 [[nodiscard]] OpenEvent open_event(const ChunkTarget& into, const OpenRange& range, std::int64_t epoch);
-// Of frames of their own, which are no chunks.
-[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::PcSamples& samples);
 
 }  // namespace lanescope

@@ -1,7 +1,6 @@
 #include "model/trace/ingest/frame_ingest.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 #include <variant>
@@ -9,19 +8,16 @@
 #include "capture_options.h"
 #include "chunk_target.h"
 #include "columns.h"
-#include "compact/counter_frames.h"
 #include "compact/file_tables.h"
-#include "lanescope/kernel_metrics.pb.h"
-#include "lanescope/trace.pb.h"
-#include "model/file/limits.h"
-#include "model/file/message_size.h"
+#include "decoded_frame.h"
+#include "kernel_frames.h"
 #include "model/trace/completeness.h"
-#include "model/trace/text/kernel_name.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::uint64_t kToldCopies = 2;  // of descriptions of processes and of the session: here, and in the trace that is made from it
+constexpr std::size_t kMostClockReadings = 1'000'000;  // four months at one every 10 s
+constexpr std::uint64_t kToldCopies = 2;               // of descriptions of processes and of the session: here, and in the trace that is made from it
 
 std::uint64_t bytes_of(const std::vector<std::string>& texts) noexcept {
   std::uint64_t bytes = texts.size() * sizeof(std::string);
@@ -61,8 +57,6 @@ Gpu described(const proto::Device& device) {
   return gpu;
 }
 
-constexpr std::size_t kMostClockReadings = 1'000'000;  // four months at one every 10 s
-
 JobPlace described(const proto::JobPlace& said) {
   JobPlace place;
   if (said.has_rank()) place.rank = said.rank();
@@ -74,43 +68,6 @@ JobPlace described(const proto::JobPlace& said) {
   place.step = said.step();
   return place;
 }
-
-// A chunk. Its events are in columns of their own for the kinds of which large recordings consist.
-struct DecodedChunk {
-  proto::EventChunk chunk;
-  std::variant<std::monostate, KernelColumns, ApiCallColumns, CounterSampleColumns> columns;
-
-  bool parse(std::string_view payload) {
-    std::string others;
-    WireReader reader(payload);
-    while (const auto field = reader.next()) {
-      bool sound = true;
-      switch (field->number) {
-        case proto::EventChunk::kKernelsFieldNumber:
-          sound = parse_columns<KernelColumns>(*field);
-          break;
-        case proto::EventChunk::kApiCallsFieldNumber:
-          sound = parse_columns<ApiCallColumns>(*field);
-          break;
-        case proto::EventChunk::kCounterSamplesFieldNumber:
-          sound = parse_columns<CounterSampleColumns>(*field);
-          break;
-        default:
-          others += field->whole;
-      }
-      if (!sound) return false;
-    }
-    if (!reader.sound() || !chunk.ParseFromString(others)) return false;
-    return columns.index() == 0 || chunk.events_case() == proto::EventChunk::EVENTS_NOT_SET;  // of one kind
-  }
-
- private:
-  template <typename Columns>
-  bool parse_columns(const WireField& field) {
-    if (!std::holds_alternative<Columns>(columns)) columns.emplace<Columns>();
-    return field.type == WireField::kBytes && std::get<Columns>(columns).parse(field.bytes);
-  }
-};
 
 }  // namespace
 
@@ -417,65 +374,6 @@ struct FrameIngest::State {
     });
   }
 
-  // Launches whose number of values differs from the number of metrics are left out.
-  bool kernel_metrics(const FrameHeader& header, const proto::KernelMetrics& message) {
-    const ProcessId process = process_of(header);
-    for (const proto::KernelLeftOut& left_out : message.left_out()) {
-      const NameId name = kernel_names.of(builder.intern(left_out.kernel()), builder).name;
-      builder.add(LeftOutKernel{process, std::string(builder.text(name)), left_out.reason()});
-    }
-    std::vector<std::uint32_t> metrics;
-    for (const std::string& metric : message.metrics()) metrics.push_back(builder.kernel_metric(metric));
-    bool sound = true;
-    for (const proto::MeasuredLaunch& said : message.launches()) {
-      sound &= said.values_size() == message.metrics_size();
-      if (said.values_size() != message.metrics_size()) continue;
-      MeasuredLaunch launch;
-      launch.process = process;
-      launch.correlation = said.correlation();
-      launch.replay = known_kind(static_cast<int>(said.replay()), KernelReplay::kRange);
-      launch.passes = said.passes();
-      launch.other_launches.assign(said.other_launches().begin(), said.other_launches().end());
-      launch.spent = static_cast<Nanoseconds>(said.spent());
-      for (std::size_t i = 0; i < metrics.size(); ++i)
-        if (const double value = said.values(static_cast<int>(i)); metrics[i] != kNone && std::isfinite(value)) launch.values.push_back({metrics[i], value});
-      builder.add(std::move(launch));
-    }
-    return sound;
-  }
-
-  bool instruction_counts(const FrameHeader& header, const proto::InstructionCounts& message) {
-    const auto rows = static_cast<std::size_t>(message.function_size());
-    if (static_cast<std::size_t>(message.pc_delta_size()) != rows ||
-        static_cast<std::size_t>(message.values_size()) != rows * static_cast<std::size_t>(message.metrics_size()))
-      return false;
-    InstructionCounts counts;
-    counts.process = process_of(header);
-    counts.correlation = message.correlation();
-    counts.spent = static_cast<Nanoseconds>(message.spent());
-    std::vector<GpuFunctionId> functions;
-    for (const proto::GpuFunction& function : message.functions()) {
-      const KernelName& name = kernel_names.of(builder.intern(function.name()), builder);
-      functions.push_back(builder.gpu_function({counts.process, function.code_object(), function.index(), name.name, name.mangled}));
-    }
-    std::int64_t pc = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::uint32_t function = message.function(static_cast<int>(row));
-      pc = sum(pc, message.pc_delta(static_cast<int>(row)));
-      if (function >= functions.size() || pc < 0 || pc > std::numeric_limits<std::uint32_t>::max()) return false;
-      counts.rows.push_back({functions[function], static_cast<std::uint32_t>(pc)});
-    }
-    for (int metric = 0; metric < message.metrics_size(); ++metric) {
-      const std::uint32_t known = builder.kernel_metric(message.metrics(metric));
-      if (known == kNone) continue;
-      counts.metrics.push_back(known);
-      const auto values = message.values().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(metric) * rows);
-      counts.values.insert(counts.values.end(), values, values + static_cast<std::ptrdiff_t>(rows));
-    }
-    builder.add(std::move(counts));
-    return true;
-  }
-
   // One overload for each message.
   bool apply(const FrameHeader&, std::monostate) { return true; }
   bool apply(const FrameHeader&, const proto::SessionStart& message) { return session_start(message); }
@@ -495,8 +393,8 @@ struct FrameIngest::State {
   bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header, message); }
   bool apply(const FrameHeader& header, const proto::CodeObject& message) { return code_object(header, message); }
   bool apply(const FrameHeader& header, const proto::PcSamples& message) { return pc_samples(header, message); }
-  bool apply(const FrameHeader& header, const proto::KernelMetrics& message) { return kernel_metrics(header, message); }
-  bool apply(const FrameHeader& header, const proto::InstructionCounts& message) { return instruction_counts(header, message); }
+  bool apply(const FrameHeader& header, const proto::KernelMetrics& message) { return ingest(header, message, kernel_names, builder); }
+  bool apply(const FrameHeader& header, const proto::InstructionCounts& message) { return ingest(header, message, kernel_names, builder); }
   bool apply(const FrameHeader&, const proto::SourceFile& message) {
     builder.add(SourceText{message.path(), message.text()});
     return true;
@@ -508,145 +406,6 @@ struct FrameIngest::State {
 
   ProcessId process_of(const FrameHeader& header) { return builder.process_of_instance(header.process); }
 };
-
-struct DecodedFrame::Content {
-  FrameHeader header;
-  bool sound = false;
-  MessageSize size;
-  std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk, proto::Symbols,
-               proto::Counters, proto::Diagnostic, proto::Output, proto::Names, CallStackRows, proto::Details, proto::Tracks, LaneSegmentEvents,
-               proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics, proto::InstructionCounts, proto::SourceFile>
-      message;
-
-  // A message that would take more than a frame may is not parsed.
-  template <typename Message>
-  void parse(const std::string& payload) {
-    if (is_within_limits(payload)) sound = message.emplace<Message>().ParseFromString(payload);
-  }
-  // The same for columns, which may be as long as those of a chunk.
-  template <typename Message>
-  void parse_columns(const std::string& payload) {
-    if (is_within_limits(payload) && size.longest_column <= limits::kChunkRows) sound = message.emplace<Message>().ParseFromString(payload);
-  }
-  void parse_chunk(const std::string& payload) {
-    if (is_within_limits(payload) && size.longest_column <= limits::kChunkRows && size.numbers <= limits::kChunkNumbers)
-      sound = message.emplace<DecodedChunk>().parse(payload);
-  }
-  void parse_call_stacks(const std::string& payload) {
-    if (is_within_limits(payload)) sound = message.emplace<CallStackRows>().parse(payload);
-  }
-  void parse_lane_segment(const std::string& payload) {
-    auto segment = decode_lane_segment(payload);
-    sound = segment.has_value();
-    if (sound) message = std::move(*segment);
-  }
-
- private:
-  bool is_within_limits(const std::string& payload) {
-    size = measure_message(message_of_frame(header.type), payload, limits::kDecodedFrameBytes);
-    return size.bytes <= limits::kDecodedFrameBytes;
-  }
-};
-
-namespace {
-
-bool is_decoded(std::uint16_t type) { return !message_of_frame(type).empty(); }
-bool is_known(std::uint16_t type) { return proto::FrameType_IsValid(type) || proto::KernelFrame_IsValid(type); }
-
-}  // namespace
-
-FrameCost cost_to_decode(const FrameHeader& header) noexcept { return {is_decoded(header.type) ? header.raw_size : 0, 0, 0}; }
-
-FrameCost DecodedFrame::cost() const noexcept { return {cost_to_decode(content_->header).unpacked, content_->size.entries, content_->size.bytes}; }
-
-DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<Content>()) {
-  content_->header = frame.header;
-  content_->sound = !is_decoded(frame.header.type);
-  if (content_->sound) return;
-  const auto payload = open_frame(frame);
-  if (!payload) return;
-  switch (frame.header.type) {
-    case proto::FRAME_SESSION_START:
-      content_->parse<proto::SessionStart>(*payload);
-      break;
-    case proto::FRAME_SESSION_END:
-      content_->parse<proto::SessionEnd>(*payload);
-      break;
-    case proto::FRAME_PROCESS_START:
-      content_->parse<proto::ProcessStart>(*payload);
-      break;
-    case proto::FRAME_PROCESS_END:
-      content_->parse<proto::ProcessEnd>(*payload);
-      break;
-    case proto::FRAME_RESOURCES:
-      content_->parse<proto::Resources>(*payload);
-      break;
-    case proto::FRAME_EVENTS:
-      content_->parse_chunk(*payload);
-      break;
-    case proto::FRAME_SYMBOLS:
-      content_->parse<proto::Symbols>(*payload);
-      break;
-    case proto::FRAME_COUNTERS:
-      content_->parse<proto::Counters>(*payload);
-      break;
-    case proto::FRAME_DIAGNOSTIC:
-      content_->parse<proto::Diagnostic>(*payload);
-      break;
-    case proto::FRAME_OUTPUT:
-      content_->parse<proto::Output>(*payload);
-      break;
-    case proto::FRAME_NAMES:
-      content_->parse<proto::Names>(*payload);
-      break;
-    case proto::FRAME_CALL_STACKS:
-      content_->parse_call_stacks(*payload);
-      break;
-    case proto::FRAME_DETAILS:
-      content_->parse<proto::Details>(*payload);
-      break;
-    case proto::FRAME_TRACKS:
-      content_->parse<proto::Tracks>(*payload);
-      break;
-    case proto::FRAME_LANE_SEGMENT:
-      content_->parse_lane_segment(*payload);
-      break;
-    case proto::FRAME_CLOCK_SYNC:
-      content_->parse<proto::ClockSync>(*payload);
-      break;
-    case proto::FRAME_CODE_OBJECT:
-      content_->parse<proto::CodeObject>(*payload);
-      break;
-    case proto::FRAME_PC_SAMPLES:
-      content_->parse_columns<proto::PcSamples>(*payload);
-      break;
-    case proto::FRAME_KERNEL_METRICS:
-      content_->parse<proto::KernelMetrics>(*payload);
-      break;
-    case proto::FRAME_INSTRUCTION_COUNTS:
-      content_->parse<proto::InstructionCounts>(*payload);
-      break;
-    case proto::FRAME_SOURCE_FILE:
-      content_->parse<proto::SourceFile>(*payload);
-      break;
-    default:
-      break;
-  }
-}
-DecodedFrame::DecodedFrame(DecodedFrame&&) noexcept = default;
-DecodedFrame& DecodedFrame::operator=(DecodedFrame&&) noexcept = default;
-DecodedFrame::~DecodedFrame() = default;
-
-bool DecodedFrame::holds_counter_samples() const noexcept {
-  const auto* chunk = std::get_if<DecodedChunk>(&content_->message);
-  return chunk != nullptr && std::holds_alternative<CounterSampleColumns>(chunk->columns);
-}
-
-std::optional<CounterHead> DecodedFrame::counter_head() const {
-  const auto* chunk = std::get_if<DecodedChunk>(&content_->message);
-  const auto* samples = chunk != nullptr ? std::get_if<CounterSampleColumns>(&chunk->columns) : nullptr;
-  return content_->sound && samples != nullptr ? head_of(content_->header.source, *samples, chunk->chunk.base_time()) : std::nullopt;
-}
 
 std::string malformed_frames(std::uint64_t count) {
   return std::to_string(count) + (count == 1 ? " frame" : " frames") + " could not be understood and " + (count == 1 ? "was" : "were") + " skipped.";
@@ -708,7 +467,8 @@ void FrameIngest::add(const DecodedFrame& frame) {
   const DecodedFrame::Content& content = *frame.content_;
   const bool understood = content.sound && std::visit([&](const auto& message) { return state_->apply(content.header, message); }, content.message);
   if (!understood) ++state_->malformed;
-  if (is_known(content.header.type)) return;
+  const bool known = proto::FrameType_IsValid(content.header.type) || proto::KernelFrame_IsValid(content.header.type);
+  if (known) return;
   ++state_->unknown_frames;
   state_->unknown_events += content.header.event_count;
 }
