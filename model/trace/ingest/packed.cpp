@@ -62,16 +62,34 @@ const char* read_all(const char* at, const char* end, Value* into, std::size_t c
   return at;
 }
 
+// Reads numbers of which all have one byte.
+template <Coding coding, typename Value>
+void read_bytes(std::string_view packed, Value* into) {
+  for (const char byte : packed) *into++ = decoded<coding, Value>(static_cast<std::uint8_t>(byte));
+}
+
+// Returns false if there are not exactly `count` numbers.
+template <Coding coding, typename Value>
+bool read_exactly(std::string_view packed, Value* into, std::size_t count) {
+  const char* const end = packed.data() + packed.size();
+  return read_all<coding>(packed.data(), end, into, count) == end;
+}
+
+template <Coding coding, typename Value>
+bool unpack_all(std::string_view packed, std::span<Value> into) {
+  const bool has_only_bytes = packed.size() == into.size() && varints_in(packed) == into.size();
+  if (has_only_bytes) read_bytes<coding>(packed, into.data());
+  return has_only_bytes || read_exactly<coding>(packed, into.data(), into.size());
+}
+
 template <Coding coding, typename Value>
 bool append_packed(std::string_view packed, Column<Value>& column) {
   const std::size_t count = varints_in(packed);
   if (count > static_cast<std::size_t>(std::numeric_limits<int>::max() - column.size())) return false;
   Value* const into = column.extend(count);
-  if (count == packed.size()) {  // all numbers have one byte
-    for (std::size_t i = 0; i < count; ++i) into[i] = decoded<coding, Value>(static_cast<std::uint8_t>(packed[i]));
-    return true;
-  }
-  return read_all<coding>(packed.data(), packed.data() + packed.size(), into, count) == packed.data() + packed.size();
+  const bool has_only_bytes = count == packed.size();
+  if (has_only_bytes) read_bytes<coding>(packed, into);
+  return has_only_bytes || read_exactly<coding>(packed, into, count);
 }
 
 // A field that belongs to the column: packed, or a single number of it. As in protobuf, a field of another type is skipped.
@@ -88,6 +106,13 @@ bool plain(const WireField& field, Column<Value>& column) {
 template <typename Value>
 bool zigzag(const WireField& field, Column<Value>& column) {
   return append<Coding::kZigzag>(field, column);
+}
+
+// A field that is a single number. As above, a field of another type is skipped.
+template <Coding coding = Coding::kPlain, typename Value>
+bool single(const WireField& field, Value& into) {
+  if (field.type == WireField::kVarint) into = decoded<coding, Value>(field.value);
+  return true;
 }
 
 // Passes each field to `take`, which returns false if it could not be read.
@@ -133,19 +158,6 @@ std::optional<std::vector<std::uint32_t>> offsets_of_every(std::size_t step, std
   offsets.push_back(static_cast<std::uint32_t>(packed.size()));
   return offsets;
 }
-
-namespace {
-
-template <Coding coding, typename Value>
-bool unpack_all(std::string_view packed, std::span<Value> into) {
-  if (packed.size() == into.size() && varints_in(packed) == into.size()) {  // all numbers have one byte
-    for (std::size_t i = 0; i < into.size(); ++i) into[i] = decoded<coding, Value>(static_cast<std::uint8_t>(packed[i]));
-    return true;
-  }
-  return read_all<coding>(packed.data(), packed.data() + packed.size(), into.data(), into.size()) == packed.data() + packed.size();
-}
-
-}  // namespace
 
 bool unpack(std::string_view packed, std::span<std::uint64_t> into) { return unpack_all<Coding::kPlain>(packed, into); }
 bool unpack(std::string_view packed, std::span<std::uint32_t> into) { return unpack_all<Coding::kPlain>(packed, into); }
@@ -200,11 +212,9 @@ bool ApiCallColumns::parse(std::string_view bytes) {
     using Fields = proto::ApiCalls;
     switch (field.number) {
       case Fields::kThreadFieldNumber:
-        if (field.type == WireField::kVarint) thread = static_cast<std::uint32_t>(field.value);
-        return true;
+        return single(field, thread);
       case Fields::kDriverFieldNumber:
-        if (field.type == WireField::kVarint) driver = field.value != 0;
-        return true;
+        return single(field, driver);
       case Fields::kStartDeltaFieldNumber:
         return zigzag(field, start_delta);
       case Fields::kDurationFieldNumber:
@@ -225,14 +235,11 @@ bool LaneSegmentColumns::take_times(const WireField& field) {
   using Fields = proto::LaneSegment;
   switch (field.number) {
     case Fields::kTrackFieldNumber:
-      if (field.type == WireField::kVarint) track = static_cast<std::uint32_t>(field.value);
-      return true;
+      return single(field, track);
     case Fields::kLaneFieldNumber:
-      if (field.type == WireField::kVarint) lane = static_cast<std::uint32_t>(field.value);
-      return true;
+      return single(field, lane);
     case Fields::kFirstStartFieldNumber:
-      if (field.type == WireField::kVarint) first_start = decoded<Coding::kZigzag, std::int64_t>(field.value);
-      return true;
+      return single<Coding::kZigzag>(field, first_start);
     case Fields::kGapFieldNumber:
       return plain(field, gap);
     case Fields::kDurationFieldNumber:
@@ -265,9 +272,11 @@ bool LaneSegmentColumns::parse(std::string_view bytes) {
 void LaneSegmentColumns::clear() noexcept {
   track = lane = 0;
   first_start = 0;
-  for (Column<std::uint64_t>* column : {&gap, &duration}) column->clear();
+  gap.clear();
+  duration.clear();
   name.clear();
-  for (Column<std::int64_t>* column : {&correlation_delta, &detail_delta}) column->clear();
+  correlation_delta.clear();
+  detail_delta.clear();
 }
 
 bool CounterSampleColumns::OfCounter::parse(std::string_view bytes) {
@@ -292,8 +301,7 @@ bool CounterSampleColumns::take_other_than_values(const WireField& field) {
     case Fields::kTimeDeltaFieldNumber:
       return zigzag(field, time_delta);
     case Fields::kLastDurationFieldNumber:
-      if (field.type == WireField::kVarint) last_duration = field.value;
-      return true;
+      return single(field, last_duration);
     default:
       return true;
   }
