@@ -1,11 +1,12 @@
 #include "model/file/frame_codec.h"
 
 #include <cstring>
-#include <random>
 
+#include "noise.h"
 #include "support/catch.h"
 
 using namespace lanescope;
+using test::noise;
 
 namespace {
 
@@ -14,13 +15,6 @@ FrameView view(const std::vector<std::byte>& bytes) {
   std::memcpy(&frame.header, bytes.data(), sizeof(FrameHeader));
   frame.stored = std::span(bytes).subspan(sizeof(FrameHeader));
   return frame;
-}
-
-std::string noise(std::size_t size) {
-  std::mt19937 random(7);
-  std::string text(size, '\0');
-  for (char& c : text) c = static_cast<char>(random());
-  return text;
 }
 
 }  // namespace
