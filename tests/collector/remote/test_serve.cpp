@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "lanescope/remote.pb.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "support/small_files.h"
 #include "there/command.h"
 #include "there/recordings.h"
 
@@ -337,14 +337,10 @@ TEST_CASE("a recording that could not be found again is not begun, and that is s
   REQUIRE(recordings);
   const auto began = folder.path() / "began";
   const auto program = script(folder.path() / "program", ": > " + began.string());
-  rlimit usual{};
-  getrlimit(RLIMIT_FSIZE, &usual);
-  const rlimit none{0, usual.rlim_max};
-  const auto former = std::signal(SIGXFSZ, SIG_IGN);
-  setrlimit(RLIMIT_FSIZE, &none);
-  const Result<void> started = recordings->start(some_request("full"), program);
-  setrlimit(RLIMIT_FSIZE, &usual);
-  std::signal(SIGXFSZ, former);
+  const Result<void> started = [&] {
+    const test::SmallFiles small(0);
+    return recordings->start(some_request("full"), program);
+  }();
   REQUIRE_FALSE(started);
   CHECK_THAT(started.error().text, contains_text("File too large") && contains_text("Nothing was started"));
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);  // every process that could have started it has ended

@@ -1,8 +1,5 @@
 // A file that cannot take what is recorded: the disk is full, or the file has reached its largest size.
-#include <csignal>
 #include <random>
-
-#include <sys/resource.h>
 
 #include "clock.h"
 #include "file/frame_log.h"
@@ -10,9 +7,11 @@
 #include "records/event_encoder.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "support/small_files.h"
 
 using namespace lanescope;
 using namespace lanescope::session;
+using test::SmallFiles;
 
 namespace {
 
@@ -51,22 +50,6 @@ void end(FrameLog& log) {
   ending.set_exit_code(3);
   log.write({proto::FRAME_PROCESS_END, 1}, ending);
 }
-
-// Limits the size of files as long as this object lives.
-class SmallFiles {
- public:
-  explicit SmallFiles(std::uint64_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit now = before_;
-    now.rlim_cur = bytes;
-    setrlimit(RLIMIT_FSIZE, &now);
-  }
-  ~SmallFiles() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 std::shared_ptr<const Trace> loaded(const std::filesystem::path& path) {
   auto trace = load_trace(path);

@@ -1,8 +1,5 @@
 #include "model/export/trace_file_export.h"
 
-#include <sys/resource.h>
-
-#include <csignal>
 #include <cstring>
 #include <fstream>
 
@@ -18,6 +15,7 @@
 #include "sample_trace.h"
 #include "support/catch.h"
 #include "support/paths.h"
+#include "support/small_files.h"
 #include "support/trace_text.h"
 #include "trace/launches_of_part.h"
 
@@ -416,14 +414,10 @@ TEST_CASE("a file that was to be replaced stays where its replacement finds no r
   const TemporaryFolder folder;
   const auto path = folder.path() / "x.trace";
   std::ofstream(path) << "what was there";
-  const auto before = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit room{};
-  REQUIRE(getrlimit(RLIMIT_FSIZE, &room) == 0);
-  const rlimit little{100, room.rlim_max};
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
-  const auto written = export_trace_file(*sample_trace(), path, Overwrite::kAllow);
-  setrlimit(RLIMIT_FSIZE, &room);
-  std::signal(SIGXFSZ, before);
+  const auto written = [&] {
+    const SmallFiles small(100);
+    return export_trace_file(*sample_trace(), path, Overwrite::kAllow);
+  }();
   REQUIRE_FALSE(written);
   CHECK_THAT(written.error().text, contains_text("x.trace") && contains_text("Nothing is kept of it; allow larger files (ulimit -f)."));
   std::string kept;

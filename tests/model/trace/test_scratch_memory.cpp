@@ -1,12 +1,10 @@
 #include "model/trace/segments/scratch_memory.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -16,6 +14,7 @@
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
+#include "support/small_files.h"
 
 using namespace lanescope;
 namespace fs = std::filesystem;
@@ -226,15 +225,9 @@ TEST_CASE("where the temporary file can't be written, a recording stays in memor
     sentence = "Temporary files in /dev/shm take memory, not room on a disk.";
   }
   SECTION("as it is full after some") {
-    rlimit before{};
-    getrlimit(RLIMIT_FSIZE, &before);
-    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit few{5 << 20, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &few);
+    const test::SmallFiles small(5 << 20);
     (void)recording_of(1'000'000, builder);
     ScratchMemory::of_process().settle();
-    setrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, handler);
     is_tried_again = false;
     sentence = "can't be written: File too large.";
   }

@@ -1,9 +1,7 @@
 // Notes on a trace: stored beside it, listed, changed and visited; and invalid files of notes.
 #include <sys/file.h>
-#include <sys/resource.h>
 
 #include <climits>
-#include <csignal>
 
 #include <QDir>
 #include <QFile>
@@ -14,31 +12,12 @@
 #include "fixture/dialogs.h"
 #include "fixture/gestures.h"
 #include "fixture/panel_tables.h"
+#include "support/small_files.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
 using lanescope::ui::NotesKeeper;
-
-// While it exists, this process writes no file beyond this number of bytes.
-class FilesOfAtMost {
- public:
-  explicit FilesOfAtMost(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FilesOfAtMost(const FilesOfAtMost&) = delete;
-  FilesOfAtMost& operator=(const FilesOfAtMost&) = delete;
-  ~FilesOfAtMost() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
 
 class NotesTest : public QObject {
   Q_OBJECT
@@ -515,7 +494,7 @@ class NotesTest : public QObject {
     timeline().addMarker(300'000, "first");
     const QByteArray before = content(notesFile());
     {
-      const FilesOfAtMost limit(static_cast<rlim_t>(before.size()));
+      const SmallFiles limit(static_cast<rlim_t>(before.size()));
       timeline().addMarker(500'000, "second");
     }
     QVERIFY2(window_->messages().text().contains("File too large"), qPrintable(window_->messages().text()));

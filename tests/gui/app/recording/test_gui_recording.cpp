@@ -10,8 +10,6 @@
 #include <csignal>
 #include <fstream>
 
-#include <sys/resource.h>
-
 #include "export/trace_writing.h"
 #include "fixture/main_window_fixture.h"
 #include "model/trace/completeness.h"
@@ -19,6 +17,7 @@
 #include "model/trace/segments/demanded_segments.h"
 #include "programs/nvtx/nvtx_threads_facts.h"
 #include "record/launch_dialog.h"
+#include "support/small_files.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -30,6 +29,12 @@ namespace {
 bool shows(const MainWindow& window, const QString& text) {
   const QList<ui::PartsLabel*> labels = window.findChildren<ui::PartsLabel*>();
   return std::any_of(labels.begin(), labels.end(), [&](const ui::PartsLabel* label) { return label->isVisible() && label->text().contains(text); });
+}
+
+// Keeps all files from growing until the window says that its recording's file has ended; false if it never does.
+bool ends_its_file_on_a_full_disk(const MainWindow& window) {
+  const SmallFiles small(1);
+  return wait_for([&] { return shows(window, "Not recording: the file has ended"); });
 }
 
 }  // namespace
@@ -206,15 +211,7 @@ class RecordingTest : public QObject {
     window.launch(launch);
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
     QVERIFY(wait_for([&] { return shows(window, "● Recording"); }));
-    rlimit before{};
-    QVERIFY(getrlimit(RLIMIT_FSIZE, &before) == 0);
-    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit small{1, before.rlim_max};
-    QVERIFY(setrlimit(RLIMIT_FSIZE, &small) == 0);
-    const bool is_said = wait_for([&] { return shows(window, "Not recording: the file has ended"); });
-    QVERIFY(setrlimit(RLIMIT_FSIZE, &before) == 0);
-    std::signal(SIGXFSZ, handler);
-    QVERIFY(is_said);
+    QVERIFY(ends_its_file_on_a_full_disk(window));
     QVERIFY(window.isRecording());  // its program runs, and can be stopped
     QVERIFY(!shows(window, "● Recording"));
     QVERIFY2(window.messages().text().contains("nothing more is recorded"), qPrintable(window.messages().text()));
@@ -370,15 +367,8 @@ class RecordingTest : public QObject {
     QVERIFY(wait_for([&] { return range().valid(); }));
     window.state().setSelectedEvent(range());
     QVERIFY(wait_for([&] { return details().contains("by now"); }));
-    rlimit before{};
-    QVERIFY(getrlimit(RLIMIT_FSIZE, &before) == 0);
-    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit small{1, before.rlim_max};
-    QVERIFY(setrlimit(RLIMIT_FSIZE, &small) == 0);
-    const bool is_said = wait_for([&] { return shows(window, "Not recording: the file has ended"); });
-    QVERIFY(setrlimit(RLIMIT_FSIZE, &before) == 0);
-    std::signal(SIGXFSZ, handler);
-    QVERIFY(is_said && window.isRecording());
+    QVERIFY(ends_its_file_on_a_full_disk(window));
+    QVERIFY(window.isRecording());
     QVERIFY(wait_for([&] { return !details().contains("by now"); }));
     QVERIFY(window.state().openEvents().events.empty());
     window.stopRecording();
