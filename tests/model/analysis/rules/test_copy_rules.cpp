@@ -1,10 +1,14 @@
 // Copies and streams that prevent a GPU from working at several things at once.
+#include <array>
 #include <optional>
 
 #include "answers.h"
 #include "model/analysis/rule.h"
+#include "model/trace/combining/combine.h"
+#include "model/trace/load.h"
 #include "scenario.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::analysis;
@@ -126,4 +130,40 @@ TEST_CASE("several streams were created and one was used") {
   program.kernel("k", 300, 310, 320, 400, 14);
   program.kernel("k", 400, 410, 420, 500, 15);
   CHECK(answer(*program.trace(), "one_stream").findings.empty());
+}
+
+TEST_CASE("of several files, copies that nothing runs beside name the file whose GPU copied") {
+  const auto run = [](Nanoseconds copied) {
+    Scenario program;
+    for (int i = 0; i < 20; ++i) {
+      const Nanoseconds t = i * 10 * kMillisecond;
+      program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, t, t + 5'000, t + 10'000, t + 10'000 + copied);
+      program.kernel("k", t + 10'000, t + 15'000, t + 5 * kMillisecond, t + 9 * kMillisecond);
+    }
+    return program.trace();
+  };
+  const std::array sources{TraceSource{run(0), "a.trace", {}, "", false, ""}, TraceSource{run(4 * kMillisecond), "b.trace", {}, "", false, ""}};
+  const RuleAnswer copies = answer(*combine_traces(sources), "no_overlap");
+  REQUIRE(copies.findings.size() == 1);
+  CHECK_THAT(copies.findings[0].title, contains_text("b.trace: GPU 0 copied for 76.0 ms"));  // the first copy lies before the work that repeats
+  CHECK_THAT(answer(*run(4 * kMillisecond), "no_overlap").findings.at(0).title, !contains_text("trace"));
+}
+
+TEST_CASE("migrations of unified memory are no copies that streams could hide") {
+  const auto trace = load_trace(test::data_file("unified_memory.trace"));  // without a copy
+  REQUIRE(trace);
+  CHECK(answer(**trace, "no_overlap:hidden=90").findings.empty());
+}
+
+TEST_CASE("the rate of an even number of pinned copies lies midway between the two in the middle") {
+  Scenario program;
+  program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, 0, 5'000, 10'000, 30'000);        // 50 B/ns
+  program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, 30'000, 35'000, 40'000, 80'000);  // 25 B/ns
+  for (int i = 0; i < 3; ++i) {
+    const Nanoseconds t = (i + 1) * 2 * kMillisecond;
+    program.copy("cudaMemcpy", MemoryKind::kPageable, 1'500'000, t, t + kMillisecond + 20'000, t + 10'000, t + 10'000 + kMillisecond);
+  }
+  const RuleAnswer pageable = answer(*program.trace(), "pageable");
+  REQUIRE(pageable.findings.size() == 1);
+  CHECK(pageable.findings[0].cost == 3 * (1'000'000 - 40'000));  // at 37.5 B/ns
 }
