@@ -608,21 +608,6 @@ class AnalysisTest : public TwoRunsTest {
     window_->timelineView().setCommunicationTime(nullptr);
     QVERIFY(with != window_->timelineView().grab().toImage());
   }
-
- private:
-  bool settled() {
-    return wait_for([this] { return window_->isSettled(); });
-  }
-  // By start, of one of the two traces.
-  std::vector<EventRef> eventsNamed(std::string_view name, std::size_t part) const {
-    const Trace& trace = *window_->state().trace();
-    std::vector<EventRef> found;
-    for (TrackId id = trace.parts()[part].first_track; id < trace.parts()[part].end_track; ++id)
-      for (const LaneId lane : trace.tracks()[id].lanes)
-        for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
-          if (trace.name(trace.lane(lane).name(i)) == name) found.push_back({lane, i});
-    return found;
-  }
 };
 
 QTEST_MAIN(AnalysisTest)
