@@ -23,6 +23,15 @@ using analysis::RuleAnswer;
 using analysis::RuleOrigin;
 using analysis::RuleRequest;
 
+constexpr const char* kAnalyzeFooter =
+    "Examples:\n"
+    "  lanescope analyze run.trace                                what costs time, the largest cost first\n"
+    "  lanescope analyze -r gpu_bubbles:gap=5us run.trace         one rule, with its tables\n"
+    "  lanescope analyze --filter-nvtx 'step 7' run.trace         why one iteration was slow\n"
+    "  lanescope analyze --critical-path --filter-nvtx 'step 7' run.trace    what its time went to, one after the other\n"
+    "  lanescope analyze rank0.trace rank1.trace                  several ranks together\n"
+    "  lanescope analyze --help-rules gpu_bubbles                 what a rule looks for, and its arguments\n";
+
 struct RuleAsked {
   std::string text;  // as asked: "gpu_bubbles:gap=5us"
   RuleRequest rule;
@@ -149,14 +158,14 @@ Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<R
   return answers;
 }
 
-}  // namespace
-
 // The time that is looked at: what was asked for, or that of an NVTX range.
 Result<TimeRange> time_of(const Trace& trace, const stats::ReportOptions& options) {
   const Result<stats::Selection> selection = stats::Selection::of(trace, options);
   if (!selection) return selection.error();
   return selection->time().value_or(analysis::kWholeTrace);
 }
+
+}  // namespace
 
 int run_analyze(Arguments arguments) {
   CLI::App app(
@@ -185,14 +194,7 @@ int run_analyze(Arguments arguments) {
   filter.add_options(app, "Only what begins during this NVTX range, on all threads and GPUs. Of several ranges of this name, the first; INDEX counts from 0");
   auto* help_rules =
       app.add_option("--help-rules", help_rule, "List the rules, or explain one with its arguments (ALL: each)")->expected(0, 1)->type_name("[RULE]");
-  app.footer(
-      "Examples:\n"
-      "  lanescope analyze run.trace                                what costs time, the largest cost first\n"
-      "  lanescope analyze -r gpu_bubbles:gap=5us run.trace         one rule, with its tables\n"
-      "  lanescope analyze --filter-nvtx 'step 7' run.trace         why one iteration was slow\n"
-      "  lanescope analyze --critical-path --filter-nvtx 'step 7' run.trace    what its time went to, one after the other\n"
-      "  lanescope analyze rank0.trace rank1.trace                  several ranks together\n"
-      "  lanescope analyze --help-rules gpu_bubbles                 what a rule looks for, and its arguments\n");
+  app.footer(kAnalyzeFooter);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (help_rules->count() > 0) return print_rules(help_rule);
   if (files.empty()) return fail({"Name the trace file: lanescope analyze FILE", ErrorKind::kUsage});

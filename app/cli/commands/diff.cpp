@@ -32,6 +32,13 @@ using analysis::DiffVerdict;
 using analysis::LimitVerdict;
 using analysis::TraceDiff;
 
+constexpr const char* kDiffFooter =
+    "Examples:\n"
+    "  lanescope diff before.trace after.trace\n"
+    "  lanescope diff --fail-above 5 main.trace branch.trace   exit code 1 when it became slower by more than 5 %\n"
+    "  lanescope diff --fail-above 'Instructions executed=2%' main.trace branch.trace   the same of kernels' counters\n"
+    "  lanescope diff a1.trace a2.trace a3.trace --against b1.trace b2.trace b3.trace   three runs a side\n";
+
 bool is_change(const DiffItem& item) { return item.verdict != DiffVerdict::kSame && !item.is_too_noisy(); }
 bool is_headline(const DiffItem& item) { return item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle; }
 
@@ -243,12 +250,7 @@ int run_diff(Arguments arguments) {
       ->take_all();
   app.add_flag("--all", all, "List also what did not change (formats for programs always do)");
   output.add_options(app);
-  app.footer(
-      "Examples:\n"
-      "  lanescope diff before.trace after.trace\n"
-      "  lanescope diff --fail-above 5 main.trace branch.trace   exit code 1 when it became slower by more than 5 %\n"
-      "  lanescope diff --fail-above 'Instructions executed=2%' main.trace branch.trace   the same of kernels' counters\n"
-      "  lanescope diff a1.trace a2.trace a3.trace --against b1.trace b2.trace b3.trace   three runs a side\n");
+  app.footer(kDiffFooter);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   std::vector<DiffLimit> limits;
   for (const std::string& text : fail_above) {

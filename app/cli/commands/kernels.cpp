@@ -45,6 +45,24 @@ namespace {
 
 constexpr int kWarning = 1;  // proto::Severity
 
+constexpr const char* kKernelsFooter =
+    "Examples:\n"
+    "  lanescope kernels -- ./app --size 4                        measure each launch, and say what bounds it\n"
+    "  lanescope kernels --set triage -- ./app                    the same in the fewest passes\n"
+    "  lanescope kernels --launches sample -- python train.py     two launches of each kernel and shape, of a program of very many\n"
+    "  lanescope kernels -k regex:gemm -s 10 -c 1 -- ./app        one launch\n"
+    "  lanescope kernels --nvtx-include \"step 3\" -- python train.py   launches in a range of NVTX\n"
+    "  lanescope kernels --replay-mode range --nvtx-include \"step 3\" -- python train.py   all of that range together\n"
+    "  lanescope kernels --set source -k saxpy -- ./app           how often each line of one kernel ran, and what it asked of memory\n"
+    "  lanescope kernels --rerun run.trace                        run its program again, and measure what cost most\n"
+    "  lanescope kernels run.trace                                what lanescope profile --kernels=counters recorded\n"
+    "  lanescope kernels run.trace counts.trace                   with the lines that --set source --save counts.trace counted\n"
+    "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section of what ncu printed\n"
+    "  lanescope kernels -f csv -o - kernels.csv                  the causes as a table, the largest gain first\n"
+    "\n"
+    "Collectives, cooperative launches and graphs are left out and named, except with --replay-mode range. The exit code is the program's\n"
+    "if one ran.";
+
 int list_sets() {
   for (const kernels::SectionSet& set : kernels::section_sets()) {
     std::cout << set.name << ": " << set.description << ".\n";
@@ -181,10 +199,10 @@ int print_source(const std::filesystem::path& path, const std::vector<std::files
   return written ? kSuccess : fail(written.error());
 }
 
-// What is measured when a recording's program runs again.
-struct RunAgain {
+// A program that is run, and which of its kernels are measured.
+struct Measurement {
   kernels::Program program;
-  std::vector<channel::ChosenKind> kinds;
+  std::vector<channel::ChosenKind> kinds;  // of a recording whose program runs again; empty: as the options say
 };
 
 // True if the user, who is at a terminal, agrees.
@@ -196,22 +214,22 @@ bool is_agreed(const std::string& question) {
 
 // The program of a recording that is to run again, because it was asked for, or because the recording has no counters and the user agrees. None if the file
 // is shown as it is.
-Result<std::optional<RunAgain>> program_again(const KernelOptions& options) {
+Result<std::optional<Measurement>> program_again(const KernelOptions& options) {
   constexpr std::uint32_t kUsualCount = 10;
   const bool shows_questions = options.log.empty() && isatty(STDERR_FILENO) != 0;
   const bool asks = !options.runs_again && options.page == "details" && isatty(STDIN_FILENO) != 0 && shows_questions;
   std::error_code ignored;
   if (!options.runs_again && (!asks || !std::filesystem::is_regular_file(options.file, ignored) || !is_our_format(options.file)))
-    return std::optional<RunAgain>();
+    return std::optional<Measurement>();
   const auto trace = open_trace(options.file);
   if (!trace) return trace.error();
   if (asks) {
     const kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
-    if (!recorded.metrics.kernels().empty() || !recorded.left_out.empty()) return std::optional<RunAgain>();
+    if (!recorded.metrics.kernels().empty() || !recorded.left_out.empty()) return std::optional<Measurement>();
   }
   const std::optional<kernels::Program> program = kernels::program_of(**trace);
   Costliest costliest = costliest_kernels(**trace, options.choice.name, options.choice.count == 0 ? kUsualCount : options.choice.count);
-  if (asks && (!program || costliest.kinds.empty())) return std::optional<RunAgain>();
+  if (asks && (!program || costliest.kinds.empty())) return std::optional<Measurement>();
   if (!program) return Error{options.file.string() + " does not say how its program was started. Name it: lanescope kernels -- PROGRAM"};
   if (costliest.kinds.empty())
     return Error{options.file.string() + ": no launch of a kernel is in it that could be measured: there is none" +
@@ -224,8 +242,8 @@ Result<std::optional<RunAgain>> program_again(const KernelOptions& options) {
   std::cerr << "lanescope: The program runs again" << (program->folder.empty() ? "" : ", in " + program->folder.string()) << ": "
             << printable(command_text(program->command), LineBreaks::kEscaped)
             << "\nlanescope: Kernels and shapes that are measured: " << costliest.kinds.size() << ", " << share << " of the time of all kernels.\n";
-  if (asks && !is_agreed("There are no counters in " + options.file.string() + ". Run it?")) return std::optional<RunAgain>();
-  return std::optional(RunAgain{*program, std::move(costliest.kinds)});
+  if (asks && !is_agreed("There are no counters in " + options.file.string() + ". Run it?")) return std::optional<Measurement>();
+  return std::optional(Measurement{*program, std::move(costliest.kinds)});
 }
 
 // Where the recording goes: to the path where it is kept, or into a folder of its own, which is removed at the end of its scope.
@@ -294,74 +312,78 @@ Result<MeasuredProgram> measure(const kernels::Program& program, const session::
 
 bool is_choice(const KernelChoice& choice) { return !choice.name.empty() || choice.skip != 0 || choice.count != 0 || !choice.devices.empty(); }
 
+enum class Shown { kFileOfUser, kMeasuredNow };
+
+// Prints what is asked for of the file. Returns the exit code.
+int show_file(const KernelOptions& options, Shown shown, TableOutput& output) {
+  if (options.page == "source") return print_source(options.file, {options.source_folders.begin(), options.source_folders.end()}, output);
+  Result<ReadMetrics> kernels = read_metrics(options.file, options);
+  if (!kernels) return fail(kernels.error());
+  // Kernels that were measured now were chosen before, and what is missing of them was said during the measurement.
+  if (shown == Shown::kFileOfUser) {
+    if (is_choice(options.choice)) {
+      kernels->recorded = chosen_kernels(std::move(kernels->recorded), kernels->trace.get(), options.choice);
+      if (kernels->recorded.metrics.kernels().empty() && kernels->recorded.left_out.empty())
+        return fail(
+            {"No kernel in " + options.file.string() + " is among those that were chosen. All that are in it: lanescope kernels " + options.file.string()});
+    }
+    if (!kernels->missing.empty())
+      std::cerr << "lanescope: " << printable(std::string_view(kernels->missing).substr(0, kernels->missing.size() - 1), LineBreaks::kEscaped) << '\n';
+  }
+  return print(*kernels, options, output, options.file.string());
+}
+
+// Has launches of these kinds measured, instead of those that the options choose.
+void choose_kinds(const std::vector<channel::ChosenKind>& kinds, const KernelOptions& options, session::KernelCounterSettings& settings) {
+  if (kinds.empty()) return;
+  if (settings.counting == session::KernelCounting::kInstructions) settings.count = static_cast<std::uint32_t>(kinds.size());
+  if (settings.counting == session::KernelCounting::kHardware && !counts_ranges(options)) {
+    settings.kinds = kinds;
+    settings.launches = session::LaunchesMeasured::kSample;
+    settings.kernel.clear();
+    settings.count = 0;
+  }
+}
+
+// Returns the exit code: the program's, unless that is 0 and the kernels can't be shown.
+int measure_and_show(const CLI::App& app, const Measurement& measurement, KernelOptions& options, TableOutput& output) {
+  auto settings = counter_settings(options, app.get_option("--set")->count() > 0 ? SetOption::kGiven : SetOption::kLeftOut);
+  if (!settings) return fail(settings.error());
+  choose_kinds(measurement.kinds, options, *settings);
+  const Result<RecordedFile> recorded = RecordedFile::at(options.save);
+  if (!recorded) return fail(recorded.error());
+  if (const auto prepared = output.prepare(std::array{recorded->path()}); !prepared) return fail(prepared.error());
+  if (settings->counting == session::KernelCounting::kInstructions && app.get_option("--page")->count() == 0) options.page = "source";
+
+  const Result<MeasuredProgram> ended = measure(measurement.program, *settings, recorded->path());
+  if (!ended) return fail(ended.error());
+  const int code = ended->code;
+  if (code != kSuccess) keep_code(code);
+  const auto after = [code](int shown) { return code != kSuccess ? code : shown; };
+  if (ended->failure) return after(fail(*ended->failure));
+  if (options.imports_sources)
+    if (const Result<void> imported = import_sources(recorded->path(), session::SourceRights::kOurs, ended->file); !imported)
+      std::cerr << "lanescope: " << imported.error().text << '\n';
+  options.file = recorded->path();
+  return after(show_file(options, Shown::kMeasuredNow, output));
+}
+
+void replace_ncu_spellings(Arguments& arguments) {
+  std::replace(arguments.begin(), arguments.end(), std::string("--csv"), std::string("--format=csv"));
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i)  // ncu's -f allows overwriting files, and takes no value
+    if (arguments[i] == "-f" && arguments[i + 1].starts_with('-')) arguments[i] = "--force-overwrite";
+}
+
 // Shows the kernels of the program, if one is measured, or else of the file. Returns the exit code.
 int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& output, const Arguments& program) {
-  const bool runs = !program.empty();
-  std::optional<RecordedFile> recorded;
-  int code = kSuccess;
-  kernels::Program measured{program, {}};
-  std::vector<channel::ChosenKind> kinds;
-  if (!runs) {
-    const auto again = program_again(options);
-    if (!again) return fail(again.error());
-    if (*again) {
-      measured = (*again)->program;
-      kinds = (*again)->kinds;
-    }
-  }
-  if (!measured.command.empty()) {
-    auto settings = counter_settings(options, app.get_option("--set")->count() > 0 ? SetOption::kGiven : SetOption::kLeftOut);
-    if (!settings) return fail(settings.error());
-    if (!kinds.empty() && settings->counting == session::KernelCounting::kHardware && !counts_ranges(options)) {
-      settings->kinds = kinds;
-      settings->launches = session::LaunchesMeasured::kSample;
-      settings->kernel.clear();
-      settings->count = 0;
-    }
-    if (!kinds.empty() && settings->counting == session::KernelCounting::kInstructions) settings->count = static_cast<std::uint32_t>(kinds.size());
-    Result<RecordedFile> place = RecordedFile::at(options.save);
-    if (!place) return fail(place.error());
-    recorded.emplace(std::move(*place));
-    if (const auto prepared = output.prepare(std::array{recorded->path()}); !prepared) return fail(prepared.error());
-    const bool counts_instructions = settings->counting == session::KernelCounting::kInstructions;
-    if (counts_instructions && app.get_option("--page")->count() == 0) options.page = "source";
-    const Result<MeasuredProgram> ended = measure(measured, *settings, recorded->path());
-    if (!ended) return fail(ended.error());
-    code = ended->code;
-    if (code != kSuccess) keep_code(code);  // for code 0, it is a failure if the kernels can't be shown
-    if (ended->failure) {
-      const int failed = fail(*ended->failure);
-      return code != kSuccess ? code : failed;
-    }
-    if (options.imports_sources)
-      if (const Result<void> imported = import_sources(recorded->path(), session::SourceRights::kOurs, ended->file); !imported)
-        std::cerr << "lanescope: " << imported.error().text << '\n';
-    options.file = recorded->path();
-  } else {
-    std::vector<std::filesystem::path> inputs = options.further;
-    inputs.insert(inputs.begin(), options.file);
-    if (const auto prepared = output.prepare(inputs); !prepared) return fail(prepared.error());
-  }
-  if (options.page == "source") {
-    const int printed = print_source(options.file, {options.source_folders.begin(), options.source_folders.end()}, output);
-    return code != kSuccess ? code : printed;
-  }
-  Result<ReadMetrics> kernels = read_metrics(options.file, options);
-  if (!kernels) {
-    const int failed = fail(kernels.error());
-    return code != kSuccess ? code : failed;
-  }
-  if (!recorded && is_choice(options.choice)) {
-    kernels->recorded = chosen_kernels(std::move(kernels->recorded), kernels->trace.get(), options.choice);
-    if (kernels->recorded.metrics.kernels().empty() && kernels->recorded.left_out.empty())
-      return fail(
-          {"No kernel in " + options.file.string() + " is among those that were chosen. All that are in it: lanescope kernels " + options.file.string()});
-  }
-  // For kernels that were measured now, this was said during the measurement.
-  if (!recorded && !kernels->missing.empty())
-    std::cerr << "lanescope: " << printable(std::string_view(kernels->missing).substr(0, kernels->missing.size() - 1), LineBreaks::kEscaped) << '\n';
-  const int printed = print(*kernels, options, output, options.file.string());
-  return code != kSuccess ? code : printed;
+  if (!program.empty()) return measure_and_show(app, {{program, {}}, {}}, options, output);
+  const Result<std::optional<Measurement>> again = program_again(options);
+  if (!again) return fail(again.error());
+  if (*again) return measure_and_show(app, **again, options, output);
+  std::vector<std::filesystem::path> inputs{options.file};
+  inputs.insert(inputs.end(), options.further.begin(), options.further.end());
+  if (const auto prepared = output.prepare(inputs); !prepared) return fail(prepared.error());
+  return show_file(options, Shown::kFileOfUser, output);
 }
 
 }  // namespace
@@ -376,30 +398,12 @@ int run_kernels(Arguments arguments) {
   TableOutput output;
   describe(app, options);
   output.add_options(app);
-  app.footer(
-      "Examples:\n"
-      "  lanescope kernels -- ./app --size 4                        measure each launch, and say what bounds it\n"
-      "  lanescope kernels --set triage -- ./app                    the same in the fewest passes\n"
-      "  lanescope kernels --launches sample -- python train.py     two launches of each kernel and shape, of a program of very many\n"
-      "  lanescope kernels -k regex:gemm -s 10 -c 1 -- ./app        one launch\n"
-      "  lanescope kernels --nvtx-include \"step 3\" -- python train.py   launches in a range of NVTX\n"
-      "  lanescope kernels --replay-mode range --nvtx-include \"step 3\" -- python train.py   all of that range together\n"
-      "  lanescope kernels --set source -k saxpy -- ./app           how often each line of one kernel ran, and what it asked of memory\n"
-      "  lanescope kernels --rerun run.trace                        run its program again, and measure what cost most\n"
-      "  lanescope kernels run.trace                                what lanescope profile --kernels=counters recorded\n"
-      "  lanescope kernels run.trace counts.trace                   with the lines that --set source --save counts.trace counted\n"
-      "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section of what ncu printed\n"
-      "  lanescope kernels -f csv -o - kernels.csv                  the causes as a table, the largest gain first\n"
-      "\n"
-      "Collectives, cooperative launches and graphs are left out and named, except with --replay-mode range. The exit code is the program's\n"
-      "if one ran.");
+  app.footer(kKernelsFooter);
   const auto mark = std::find(arguments.begin(), arguments.end(), "--");
   const std::vector<std::string> program(mark == arguments.end() ? mark : mark + 1, arguments.end());
   const bool runs = mark != arguments.end();
   arguments.erase(mark, arguments.end());
-  std::replace(arguments.begin(), arguments.end(), std::string("--csv"), std::string("--format=csv"));
-  for (std::size_t i = 0; i + 1 < arguments.size(); ++i)  // ncu's -f allows overwriting files, and takes no value
-    if (arguments[i] == "-f" && arguments[i + 1].starts_with('-')) arguments[i] = "--force-overwrite";
+  replace_ncu_spellings(arguments);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (options.lists_sets) return list_sets();
   if (options.lists_sections) return list_sections();

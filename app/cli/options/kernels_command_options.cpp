@@ -32,13 +32,10 @@ Result<void> check_range(const KernelOptions& options) {
   return {};
 }
 
-}  // namespace
+constexpr const char* kWhat = "What to measure, of a program";
+constexpr const char* kLists = "What there is";
 
-void describe(CLI::App& app, KernelOptions& options) {
-  app.add_option("FILE", options.file, "A .trace file with counters, or CSV of Nsight Compute's page raw");
-  app.add_option("FURTHER", options.further,
-                 "Further recordings of the program, whose counts of instructions\n(--set source) or PC samples name lines of source");
-  const char* kWhat = "What to measure, of a program";
+void describe_launches(CLI::App& app, KernelOptions& options) {
   app.add_option("--set", options.set,
                  "Set of sections: triage, basic, detailed, full, roofline;\nor source, exact counts at each instruction, for which the\nprogram runs again "
                  "for each kernel")
@@ -81,7 +78,10 @@ void describe(CLI::App& app, KernelOptions& options) {
                  "from\ncudaProfilerStart to cudaProfilerStop)")
       ->group(kWhat)
       ->capture_default_str();
-  // Options of ncu: those that are done anyway, those that are another spelling, and those that are answered with what to use.
+}
+
+// Options of ncu: those that are done anyway, those that are another spelling, and those that are answered with what to use.
+void describe_spellings_of_ncu(CLI::App& app, KernelOptions& options) {
   for (const char* const always : {"--target-processes", "--graph-profiling"}) app.add_option(always)->group("");
   app.add_flag("--nvtx")->group("");
   app.add_option("-i,--import", options.file)->group("");
@@ -89,6 +89,9 @@ void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("--kernel-id", options.kernel_id)->group("");
   app.add_flag("--app-range", options.counts_app_ranges)->group("");
   app.add_flag("--call-stack", options.asks_call_stacks)->group("");
+}
+
+void describe_measurement(CLI::App& app, KernelOptions& options) {
   app.add_flag("--rerun", options.runs_again,
                "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first "
                "launch of each, and an early one of about the median")
@@ -102,6 +105,9 @@ void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--cache-control", options.cache_control, "Only none: the caches stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--save", options.save, "Keep the recording as this .trace file, which must not exist")->group(kWhat)->type_name("FILE");
+}
+
+void describe_output(CLI::App& app, KernelOptions& options) {
   app.add_option("--page", options.page,
                  "details (what bounds kernels, or sections), raw (all values) or\nsource (counts, or else PC samples, by source line), which is\nusual of "
                  "--set source")
@@ -118,11 +124,26 @@ void describe(CLI::App& app, KernelOptions& options) {
       ->type_name("DIR");
   app.add_flag("--import-source", options.imports_sources,
                "Put the sources of what was counted (--set source) into the\nrecording, for whoever reads it elsewhere");
-  const char* kLists = "What there is";
+}
+
+void describe_lists(CLI::App& app, KernelOptions& options) {
   app.add_flag("--list-sets", options.lists_sets, "Say which sets there are")->group(kLists);
   app.add_flag("--list-sections", options.lists_sections, "Say which sections can be measured")->group(kLists);
   app.add_flag("--query-metrics", options.queries_metrics, "Say which metrics the GPUs here have")->group(kLists);
   app.add_option("--chip", options.chip, "Or this chip (GH100, GA100, AD102, ...)")->group(kLists);
+}
+
+}  // namespace
+
+void describe(CLI::App& app, KernelOptions& options) {
+  app.add_option("FILE", options.file, "A .trace file with counters, or CSV of Nsight Compute's page raw");
+  app.add_option("FURTHER", options.further,
+                 "Further recordings of the program, whose counts of instructions\n(--set source) or PC samples name lines of source");
+  describe_launches(app, options);
+  describe_spellings_of_ncu(app, options);
+  describe_measurement(app, options);
+  describe_output(app, options);
+  describe_lists(app, options);
 }
 
 Result<void> check_place(const std::filesystem::path& path) {
