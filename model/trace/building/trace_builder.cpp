@@ -13,6 +13,7 @@
 #include "call_stack_builder.h"
 #include "counter_builder.h"
 #include "detail_index.h"
+#include "gpu_index.h"
 #include "kernel_records_builder.h"
 #include "lane_builder.h"
 #include "lane_thread.h"
@@ -21,6 +22,7 @@
 #include "model/file/limits.h"
 #include "model/trace/text/utf8.h"
 #include "row_index.h"
+#include "row_keys.h"
 #include "stall_series.h"
 
 namespace lanescope {
@@ -42,80 +44,6 @@ std::string cut_text(std::string_view text) {
   constexpr std::string_view kEllipsis = "…";
   return std::string(first_bytes(text, limits::kTextBytes - kEllipsis.size())).append(kEllipsis);
 }
-
-// GPUs by what tells them apart: their uuid, else their name and number. One without a name fits any of its number.
-class GpuIndex {
- public:
-  // The first GPU that may be the one described; kNone if there is none.
-  [[nodiscard]] GpuId find(const Gpu& wanted) const {
-    GpuId found = kNone;
-    if (!wanted.uuid.empty()) found = std::min(found, first(by_uuid_, wanted.uuid));
-    // Two GPUs that both have a uuid are compared only by it.
-    const auto& comparable = wanted.uuid.empty() ? all_ : without_uuid_;
-    if (const auto of_ordinal = comparable.find(wanted.ordinal); of_ordinal != comparable.end()) {
-      if (wanted.name.empty()) {
-        found = std::min(found, *of_ordinal->second.ids.begin());
-      } else {
-        found = std::min({found, first(of_ordinal->second.by_name, wanted.name), first(of_ordinal->second.by_name, std::string())});
-      }
-    }
-    return found;
-  }
-  void add(GpuId id, const Gpu& gpu) {
-    if (!gpu.uuid.empty()) by_uuid_[gpu.uuid].insert(id);
-    all_[gpu.ordinal].add(id, gpu.name);
-    if (gpu.uuid.empty()) without_uuid_[gpu.ordinal].add(id, gpu.name);
-  }
-  void remove(GpuId id, const Gpu& gpu) {
-    if (!gpu.uuid.empty()) by_uuid_[gpu.uuid].erase(id);
-    remove(all_, id, gpu);
-    if (gpu.uuid.empty()) remove(without_uuid_, id, gpu);
-  }
-
- private:
-  using Ids = std::set<GpuId>;
-  struct OfOrdinal {
-    Ids ids;
-    std::map<std::string, Ids> by_name;
-    void add(GpuId id, const std::string& name) {
-      ids.insert(id);
-      by_name[name].insert(id);
-    }
-  };
-  using ByOrdinal = std::map<std::uint32_t, OfOrdinal>;
-  static void remove(ByOrdinal& gpus, GpuId id, const Gpu& gpu) {
-    OfOrdinal& of_ordinal = gpus[gpu.ordinal];
-    of_ordinal.ids.erase(id);
-    of_ordinal.by_name[gpu.name].erase(id);
-    if (of_ordinal.ids.empty()) gpus.erase(gpu.ordinal);
-  }
-  [[nodiscard]] static GpuId first(const std::map<std::string, Ids>& ids, const std::string& key) {
-    const auto found = ids.find(key);
-    return found == ids.end() || found->second.empty() ? kNone : *found->second.begin();
-  }
-
-  std::map<std::string, Ids> by_uuid_;
-  ByOrdinal all_;
-  ByOrdinal without_uuid_;
-};
-
-// Positions of rows of a table, by a key that identifies them.
-template <typename Key>
-class RowKeys {
- public:
-  // The row of the key, and whether it must still be added at the end of the table.
-  std::pair<std::size_t, bool> of(const Key& key, std::size_t table_size) {
-    const auto [found, inserted] = rows_.try_emplace(key, table_size);
-    return {found->second, inserted};
-  }
-  [[nodiscard]] std::optional<std::size_t> find(const Key& key) const {
-    const auto found = rows_.find(key);
-    return found == rows_.end() ? std::nullopt : std::optional(found->second);
-  }
-
- private:
-  std::map<Key, std::size_t> rows_;
-};
 
 struct TrackState {
   TrackState(SegmentWorkers* workers, LaneCount& count, EventMemory memory) : lanes(workers, &count, memory) {}

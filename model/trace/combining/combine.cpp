@@ -8,110 +8,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "changed_segments.h"
 #include "lanescope/trace.pb.h"
 #include "model/trace/combining/parts.h"
 #include "model/trace/completeness.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/segments/demanded_segments.h"
 #include "model/trace/text/grouped_digits.h"
 #include "model/trace/workers/parallel.h"
 #include "row_index.h"
 
 namespace lanescope {
-namespace {
-
-// What changes in the combined trace for the events of a lane.
-struct Change {
-  ClockLine clock;
-  std::uint32_t detail_offset = 0;                   // added to details that are not 0
-  std::shared_ptr<const std::vector<NameId>> names;  // ids in the combined trace, by id here
-};
-
-std::shared_ptr<const LaneSegment> changed(const LaneSegment& from, const Change& change) {
-  thread_local EventColumns events;  // its memory is used again for the next segment
-  events.starts.resize(from.size());
-  events.durations.resize(from.size());
-  events.names.resize(from.size());
-  events.correlations.resize(from.size());
-  events.details.resize(from.size());
-  for (EventIndex i = 0; i < from.size(); ++i) {
-    const DetailId detail = from.detail(i);
-    events.starts[i] = change.clock(from.start(i));
-    events.durations[i] = change.clock(from.start(i) + from.duration(i)) - events.starts[i];
-    events.names[i] = (*change.names)[from.name(i)];
-    events.correlations[i] = from.correlation(i);
-    events.details[i] = detail == 0 ? 0 : detail + change.detail_offset;
-  }
-  return std::make_shared<const LaneSegment>(events);
-}
-
-// Only the times.
-std::shared_ptr<const LaneSegment> changed_times(const LaneSegment& from, const ClockLine& clock) {
-  std::vector<Nanoseconds> starts, durations;
-  for (EventIndex i = 0; i < from.size(); ++i) {
-    starts.push_back(clock(from.start(i)));
-    durations.push_back(clock(from.start(i) + from.duration(i)) - starts.back());
-  }
-  return LaneSegment::of_times(starts, durations);
-}
-
-// The bounds of a segment whose clock is only shifted: nothing lasts longer or shorter.
-SegmentBounds shifted(SegmentBounds bounds, const Change& change) {
-  bounds.first_start = change.clock(bounds.first_start);
-  bounds.last_start = change.clock(bounds.last_start);
-  bounds.end = change.clock(bounds.end);
-  for (NameTime& each : bounds.names) each.name = (*change.names)[each.name];
-  return bounds;
-}
-
-// The bounds of a segment whose clock drifts, computed from its events.
-SegmentBounds measured(const LaneSegment& segment, const SegmentBounds& before) {
-  const EventIndex last = segment.size() - 1;
-  SegmentBounds bounds{
-      segment.size(), segment.start(0), segment.start(last), segment.start(last) + segment.duration(last), segment.busy_total(), before.correlations, {}, 0};
-  for (EventIndex i = 0; i < segment.size(); ++i) bounds.longest = std::max(bounds.longest, segment.duration(i));
-  if (before.names.empty()) return bounds;
-  std::unordered_map<NameId, std::size_t> known;
-  for (EventIndex i = 0; i < segment.size(); ++i) {
-    const Nanoseconds duration = segment.duration(i);
-    const auto [at, is_new] = known.try_emplace(segment.name(i), bounds.names.size());
-    if (is_new) bounds.names.push_back({segment.name(i), 0, 0, duration, duration});
-    NameTime& name = bounds.names[at->second];
-    ++name.count;
-    name.total += duration;
-    name.least = std::min(name.least, duration);
-    name.greatest = std::max(name.greatest, duration);
-  }
-  return bounds;
-}
-
-// A lane of another trace, whose segments are decoded there when they are needed here.
-class ChangedSegments : public DemandedSegments {
- public:
-  // Requires: the lane belongs to the trace, and holds no segments. `bounds` are those of the changed segments.
-  ChangedSegments(std::shared_ptr<const Trace> trace, const DemandedSegments& from, Change change, std::vector<SegmentBounds> bounds)
-      : DemandedSegments(std::move(bounds), changed_outline(from.outline(), change)), trace_(std::move(trace)), from_(from), change_(std::move(change)) {}
-
- private:
-  static Lane changed_outline(const Lane& outline, const Change& change) {
-    std::vector<std::shared_ptr<const LaneSegment>> segments;
-    for (std::size_t s = 0; s < outline.segment_count(); ++s) segments.push_back(changed(*outline.segment(s), change));
-    return Lane(std::move(segments));
-  }
-  std::shared_ptr<const LaneSegment> read(std::size_t s) const override { return changed(*from_.read_apart(s), change_); }
-  std::shared_ptr<const LaneSegment> read_times(std::size_t s) const override {
-    const std::shared_ptr<const LaneSegment> times = from_.read_times_apart(s);
-    return times ? changed_times(*times, change_.clock) : nullptr;
-  }
-  const DemandedSegments* origin() const noexcept override { return &from_; }
-
-  std::shared_ptr<const Trace> trace_;  // it owns the following segments:
-  const DemandedSegments& from_;
-  Change change_;
-};
-
-}  // namespace
-
 // Appends traces to a copy of the first.
 class TraceCombiner {
  public:
@@ -455,7 +361,7 @@ class TraceCombiner {
       appended.key.thread = thread(track.key.thread);
       appended.key.gpu = gpu(track.key.gpu);
       for (LaneId& lane : appended.lanes) lane += first_lane;
-      const Change change{clock_, detail_offset(track.key.kind), part_names};
+      const LaneChange change{clock_, detail_offset(track.key.kind), part_names};
       for (const LaneId lane : track.lanes) {
         if (const DemandedSegments* demanded = demanded_segments(from_->lane(lane))) {
           demanded_.push_back({first_lane + lane, source_, demanded, change, std::vector<SegmentBounds>(demanded->bounds().size())});
@@ -596,7 +502,7 @@ class TraceCombiner {
     const Lane* from;
     std::size_t lane;  // in segments_
     std::size_t position;
-    Change change;
+    LaneChange change;
   };
   struct LaneSegments {
     LaneId lane;
@@ -607,7 +513,7 @@ class TraceCombiner {
     LaneId lane;
     std::shared_ptr<const Trace> trace;
     const DemandedSegments* from;
-    Change change;
+    LaneChange change;
     std::vector<SegmentBounds> bounds;
   };
   struct BoundsWork {
