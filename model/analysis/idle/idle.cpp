@@ -7,222 +7,14 @@
 #include <optional>
 #include <utility>
 
-#include "counter_readings.h"
+#include "attribution.h"
 #include "gpu_operations.h"
 #include "model/trace/storage/interval_union.h"
 #include "model/trace/workers/parallel.h"
 #include "model/trace/workers/usable_cores.h"
-#include "ranks/rank_work.h"
-#include "threads/call_class.h"
-#include "threads/thread_activity.h"
 
 namespace lanescope::analysis {
 namespace {
-
-// An enqueued operation that starts within this time after its call's end was only on its way to an empty GPU.
-constexpr Nanoseconds kLaunchLatency = 10'000;
-
-// A call that launched a kernel whose counters were read.
-struct Reading {
-  TimeRange time;
-  NameId call = 0;
-};
-using Readings = std::vector<std::vector<Reading>>;  // by GPU, in order, not overlapping; empty if no counters were read
-
-// O(kernels) if counters were read, otherwise O(1).
-Readings find_readings(const Trace& trace, const LaunchIndex& launches, const std::stop_token& stop) {
-  Readings readings;
-  for (const CounterReading& reading : counter_readings(trace, launches, stop)) {
-    readings.resize(trace.gpus().size());
-    if (reading.gpu < readings.size()) readings[reading.gpu].push_back({reading.time, reading.call});
-  }
-  for (std::vector<Reading>& of_gpu : readings) {
-    std::sort(of_gpu.begin(), of_gpu.end(), [](const Reading& a, const Reading& b) { return a.time.begin < b.time.begin; });
-    Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
-    for (Reading& reading : of_gpu) {
-      reading.time.begin = std::max(reading.time.begin, end);
-      end = std::max(end, reading.time.end);
-    }
-    std::erase_if(of_gpu, [](const Reading& reading) { return reading.time.end <= reading.time.begin; });
-  }
-  return readings;
-}
-
-class Attribution {
- public:
-  // Both must outlive it; `readings` are the trace's.
-  Attribution(const Trace& trace, const LaunchIndex& launches, const Readings& readings)
-      : trace_(trace), launches_(launches), names_(trace), tracks_(trace), threads_(trace.threads().size()), readings_(readings) {}
-
-  // The gap in front of an operation.
-  [[nodiscard]] IdleGap gap_of(GpuId gpu, TimeRange idle, const GpuOperation& next) const {
-    IdleGap gap{gpu, idle, next.event, launches_.find(next.process, next.correlation, next.range.begin), {}};
-    if (gap.launch.valid()) gap.launch_time = range_of(gap.launch);
-    return gap;
-  }
-
-  // Replaces `parts` by the parts of the gap, which the operation ends.
-  void attribute(const IdleGap& gap, const GpuOperation& next, std::vector<IdlePart>& parts) {
-    parts.clear();
-    attribute_to_launch(gap, next, parts);
-    if (!readings_.empty()) attribute_to_readings(gap, parts);
-  }
-
- private:
-  void attribute_to_launch(const IdleGap& gap, const GpuOperation& next, std::vector<IdlePart>& parts) {
-    if (!gap.launch.valid()) {
-      parts.push_back({gap.range, moves_unified_memory(next) ? IdleCause::kMigration : IdleCause::kUnknown, 0, {}});
-      return;
-    }
-    const TimeRange call = gap.launch_time;
-    ThreadActivity& thread = activity_of(trace_.track_of(gap.launch.lane).key.thread);
-    before_launch(thread, gap.range.intersected({gap.range.begin, call.begin}), parts);
-    const IdlePart launching = launching_part(gap, next, thread, parts);
-    append(parts, launching, gap.range.intersected(call));
-    after_launch(gap, next, thread, call.end, launching, parts);
-  }
-
-  // While a kernel is run again for its counters it has the GPU to itself, whichever thread would launch next. This has also emptied the queue, which
-  // would have hidden later launches and the code between them.
-  void attribute_to_readings(const IdleGap& gap, std::vector<IdlePart>& parts) {
-    const std::vector<Reading>& readings = readings_[gap.gpu];
-    auto reading =
-        std::upper_bound(readings.begin(), readings.end(), gap.range.begin, [](Nanoseconds t, const Reading& candidate) { return t < candidate.time.end; });
-    if (reading == readings.end() || reading->time.begin >= gap.range.end) return;
-    without_readings_.swap(parts);
-    parts.clear();
-    for (const IdlePart& part : without_readings_) {
-      Nanoseconds t = part.range.begin;
-      for (; reading != readings.end() && reading->time.begin < part.range.end; ++reading) {
-        TimeRange time = reading->time;
-        const auto next = std::next(reading);
-        const Nanoseconds behind = next == readings.end() ? gap.range.end : std::min(gap.range.end, next->time.begin);
-        if (behind - time.end <= kShortGap) time.end = std::max(time.end, behind);
-        const TimeRange within = time.intersected(part.range);
-        append(parts, part, {t, within.begin});
-        append(parts, {{}, IdleCause::kOverhead, reading->call, part.nvtx}, within);
-        t = within.end;
-        if (time.end > part.range.end) break;
-      }
-      append(parts, part, {t, part.range.end});
-    }
-  }
-
-  // Data about a launching call. For the launch of a graph it is needed for each of its operations.
-  struct Surroundings {
-    EventRef launch;
-    EventRef range;              // the innermost NVTX range
-    std::optional<NameId> wait;  // the call that makes a stream wait in front of it, once that was asked for
-  };
-  Surroundings& around(const IdleGap& gap, ThreadActivity& thread) {
-    if (last_.launch != gap.launch) last_ = {gap.launch, thread.innermost_range(gap.launch_time.begin), std::nullopt};
-    return last_;
-  }
-  NameId wait_before(const IdleGap& gap, ThreadActivity& thread) {
-    Surroundings& known = around(gap, thread);
-    if (!known.wait) known.wait = thread.stream_wait_before(gap.launch);
-    return *known.wait;
-  }
-
-  [[nodiscard]] TimeRange range_of(EventRef event) const {
-    const Lane& lane = trace_.lane(event.lane);
-    return {lane.start(event.index), lane.end(event.index)};
-  }
-
-  ThreadActivity& activity_of(ThreadId thread) {
-    if (!threads_[thread]) threads_[thread] = std::make_unique<ThreadActivity>(trace_, tracks_, thread, names_);
-    return *threads_[thread];
-  }
-
-  static void append(std::vector<IdlePart>& parts, IdlePart part, TimeRange range) {
-    if (range.empty()) return;
-    part.range = range;
-    IdlePart* const last = parts.empty() ? nullptr : &parts.back();
-    const bool goes_on = last != nullptr && last->cause == part.cause && last->call == part.call && last->nvtx == part.nvtx;
-    if (goes_on)
-      last->range.end = range.end;
-    else
-      parts.push_back(part);
-  }
-
-  void before_launch(ThreadActivity& thread, TimeRange window, std::vector<IdlePart>& parts) {
-    if (window.empty()) return;
-    pieces_.clear();
-    thread.describe(window, pieces_);
-    for (const Activity& piece : pieces_) parts.push_back({piece.range, piece.cause, piece.call, piece.nvtx});
-    // The call of an asynchronous copy that lasts longer than the work it enqueued did not return before the copy was done.
-    IdlePart& first = parts.front();
-    if (first.cause == IdleCause::kLaunch && trace_.name(first.call).find("Memcpy") != std::string_view::npos) first.cause = IdleCause::kCopy;
-  }
-
-  // True if a wait or a blocking copy, in which the gap started, has emptied the GPU's queue. The queue would have hidden what ended at `enqueued`.
-  static bool has_emptied_queue(const std::vector<IdlePart>& before, Nanoseconds enqueued) {
-    if (before.empty() || (before.front().cause != IdleCause::kSynchronize && before.front().cause != IdleCause::kCopy)) return false;
-    const IdlePart& wait = before.front();
-    Nanoseconds end = wait.range.end;
-    for (const IdlePart& part : before)
-      if (part.cause == wait.cause && part.call == wait.call && part.range.begin == end) end = part.range.end;
-    return enqueued - end <= kLongLaunch;
-  }
-
-  // The launching call, and the way from there to the GPU. They are hidden behind earlier work unless a wait or a blocking copy of the same thread had
-  // emptied the GPU's queue; then that is the cause.
-  IdlePart launching_part(const IdleGap& gap, const GpuOperation& next, ThreadActivity& thread, const std::vector<IdlePart>& before) {
-    IdlePart part;
-    if (has_emptied_queue(before, gap.launch_time.end)) {
-      part.cause = before.front().cause;
-      part.call = before.front().call;
-      part.nvtx = before.front().nvtx;
-      return part;
-    }
-    part.nvtx = around(gap, thread).range;
-    part.call = trace_.lane(gap.launch.lane).name(gap.launch.index);
-    const bool copies = names_.cuda_call(part.call) == CallClass::kCopy || copies_pageable_memory(next);
-    part.cause = copies ? IdleCause::kCopy : IdleCause::kLaunch;
-    const Lane& calls = trace_.lane(gap.launch.lane);
-    if (names_.measured.contains(trace_.track_of(gap.launch.lane).key.process, calls.correlation(gap.launch.index))) part.cause = IdleCause::kOverhead;
-    return part;
-  }
-
-  void after_launch(const IdleGap& gap, const GpuOperation& next, ThreadActivity& thread, Nanoseconds enqueued, const IdlePart& launching,
-                    std::vector<IdlePart>& parts) {
-    const TimeRange rest = gap.range.intersected({enqueued, gap.range.end});
-    if (rest.empty()) return;
-    if (enqueued > gap.range.begin && rest.length() <= kLaunchLatency) {
-      append(parts, launching, rest);
-      return;
-    }
-    IdlePart part;
-    part.nvtx = around(gap, thread).range;
-    part.call = wait_before(gap, thread);
-    part.cause = is_communication(next) ? IdleCause::kCommunication : IdleCause::kDependency;
-    append(parts, part, rest);
-  }
-
-  [[nodiscard]] const MemoryDetail* memory_detail(const GpuOperation& operation) const {
-    return operation.kind == TrackKind::kMemory ? &trace_.memory_detail(operation.detail) : nullptr;
-  }
-  [[nodiscard]] bool copies_pageable_memory(const GpuOperation& operation) const {
-    const MemoryDetail* detail = memory_detail(operation);
-    return detail != nullptr && moves_pageable_memory(*detail);
-  }
-  [[nodiscard]] bool moves_unified_memory(const GpuOperation& operation) const {
-    const MemoryDetail* detail = memory_detail(operation);
-    return detail != nullptr && detail->copy_kind >= CopyKind::kUnifiedHostToDevice && detail->copy_kind <= CopyKind::kUnifiedDeviceToDevice;
-  }
-
-  [[nodiscard]] bool is_communication(const GpuOperation& operation) { return operation.kind == TrackKind::kKernels && names_.communication(operation.name); }
-
-  const Trace& trace_;
-  const LaunchIndex& launches_;
-  NameClasses names_;
-  ThreadTracks tracks_;
-  std::vector<std::unique_ptr<ThreadActivity>> threads_;
-  std::vector<Activity> pieces_;
-  std::vector<IdlePart> without_readings_;
-  Surroundings last_;
-  const Readings& readings_;
-};
 
 // Visits the gaps in front of operations. If the GPU was busy before the first operation, the first gap starts at the end of that work.
 class IdleOfOperations : public OperationVisitor {
@@ -455,6 +247,19 @@ void add(GpuIdle& sums, const GpuIdle& behind) {
   sums.short_idle += behind.short_idle;
 }
 
+// The sums of each GPU that has operations, of parts that follow each other.
+std::vector<GpuIdle> sums_of_gpus(const std::vector<std::span<const GpuIdle>>& parts) {
+  const std::size_t count = parts.empty() ? 0 : parts.front().size();
+  std::vector<GpuIdle> gpus;
+  for (GpuId gpu = 0; gpu < count; ++gpu) {
+    GpuIdle sums;
+    sums.gpu = gpu;
+    for (const std::span<const GpuIdle> part : parts) add(sums, part[gpu]);
+    if (sums.operations > 0) gpus.push_back(sums);
+  }
+  return gpus;
+}
+
 // Times that cut the GPU work into parts of about equal length; all times lie between the first and the last.
 std::vector<Nanoseconds> cuts(const Trace& trace, std::size_t parts) {
   std::vector<Nanoseconds> starts;  // of segments, all of which have about the same number of events
@@ -491,14 +296,7 @@ std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& 
     for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu)
       parts[part].push_back(visit_gpu(trace, gpu, tracks.of(gpu), {times[part], times[part + 1]}, threshold, attribution, visitors[part], stop));
   });
-  std::vector<GpuIdle> gpus;
-  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
-    GpuIdle sums;
-    sums.gpu = gpu;
-    for (const std::vector<GpuIdle>& part : parts) add(sums, part[gpu]);
-    if (sums.operations > 0) gpus.push_back(sums);
-  }
-  return gpus;
+  return sums_of_gpus({parts.begin(), parts.end()});
 }
 
 std::vector<GpuIdle> visit_idle_beside(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, std::span<const IdleVisitor> visitors,
@@ -520,14 +318,9 @@ std::vector<GpuIdle> visit_idle_beside(const Trace& trace, const LaunchIndex& la
   for (const auto& one : own) all.push_back(one.get());
   all.insert(all.end(), others.begin(), others.end());
   visit_operations(trace, GpuOperations::kEver, all, stop);
-  std::vector<GpuIdle> gpus;
-  for (GpuId gpu = 0; gpu < finders.front()->gpus().size(); ++gpu) {
-    GpuIdle sums;
-    sums.gpu = gpu;
-    for (const GapFinder* const finder : finders) add(sums, finder->gpus()[gpu]);
-    if (sums.operations > 0) gpus.push_back(sums);
-  }
-  return gpus;
+  std::vector<std::span<const GpuIdle>> parts;
+  for (const GapFinder* const finder : finders) parts.push_back(finder->gpus());
+  return sums_of_gpus(parts);
 }
 
 std::unique_ptr<OperationVisitor> gaps_that_touch(const Trace& trace, const LaunchIndex& launches, std::vector<TimeRange> times, IdleVisitor visitor,
