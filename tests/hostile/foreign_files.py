@@ -7,7 +7,8 @@ import gzip
 import itertools
 import os
 import sqlite3
-import sys
+
+from wanted_files import write_wanted
 
 
 def array(event):
@@ -440,18 +441,5 @@ def kinds():
     yield "kernels.csv.gz", gzipped_kernels
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    folder, most, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-    os.makedirs(folder, exist_ok=True)
-    for name, write in kinds():
-        if wanted and name.split(".")[0] not in wanted and name not in wanted:
-            continue
-        path = os.path.join(folder, name)
-        write(path, most)
-        print(path, os.path.getsize(path), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    write_wanted(kinds(), __doc__)

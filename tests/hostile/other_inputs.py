@@ -5,8 +5,8 @@ other_inputs.py FOLDER BYTES [NAME...]: BYTES is the approximate maximum size of
 """
 import itertools
 import json
-import os
-import sys
+
+from wanted_files import write_wanted
 
 
 def filled(head, part, tail):
@@ -111,18 +111,5 @@ def kinds():
     yield "one_word.command", lambda path, most: open(path, "w").write("x" * most)
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    folder, most, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-    os.makedirs(folder, exist_ok=True)
-    for name, write in kinds():
-        if wanted and name.split(".")[0] not in wanted and name not in wanted:
-            continue
-        path = os.path.join(folder, name)
-        write(path, most)
-        print(path, os.path.getsize(path), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    write_wanted(kinds(), __doc__)

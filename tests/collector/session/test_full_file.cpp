@@ -57,6 +57,14 @@ std::shared_ptr<const Trace> loaded(const std::filesystem::path& path) {
   return *trace;
 }
 
+// A file of kEvents events that is to be replaced.
+void write_old(const std::filesystem::path& path) {
+  FrameLog old({}, {});
+  begin(old, path);
+  record(old);
+  CHECK(old.close({}).front().whereabouts.kind == Whereabouts::kInPlace);
+}
+
 // Checks what must hold for every such file.
 void check_accounts(const Trace& trace) {
   CHECK(trace.event_count() > 0);
@@ -223,12 +231,7 @@ TEST_CASE("the last part that is kept in memory is held to the size of its file"
 TEST_CASE("a file that fills the disk has replaced the old one once it is closed") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "x.trace";
-  {
-    FrameLog old({}, {});
-    begin(old, path);
-    record(old);
-    CHECK(old.close({}).front().whereabouts.kind == Whereabouts::kInPlace);
-  }
+  write_old(path);
   FrameLog log({}, {});
   begin(log, path, Overwrite::kAllow);
   const SmallFiles small(log.bytes() + 3000);
@@ -250,12 +253,7 @@ TEST_CASE("a file that fills the disk has replaced the old one once it is closed
 TEST_CASE("an old file stays where the disk takes nothing of the new one") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "x.trace";
-  {
-    FrameLog old({}, {});
-    begin(old, path);
-    record(old);
-    CHECK(old.close({}).front().whereabouts.kind == Whereabouts::kInPlace);
-  }
+  write_old(path);
   FrameLog log({}, {});
   begin(log, path, Overwrite::kAllow);
   {

@@ -43,6 +43,29 @@ cudaOccDeviceProp properties_of(const Chip& chip) {
   return properties;
 }
 
+Gpu gpu_with(const Chip& chip) {
+  Gpu gpu;
+  gpu.compute_major = static_cast<std::uint32_t>(chip.major);
+  gpu.compute_minor = static_cast<std::uint32_t>(chip.minor);
+  return gpu;
+}
+
+// The warps that a multiprocessor holds of blocks with so many threads, registers per thread and bytes of dynamic shared memory.
+int warps_by_calculator(const Chip& chip, int threads, int registers, std::size_t shared) {
+  const cudaOccDeviceProp properties = properties_of(chip);
+  cudaOccFuncAttributes attributes;
+  attributes.maxThreadsPerBlock = 1024;
+  attributes.numRegs = registers;
+  attributes.sharedSizeBytes = 0;
+  attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+  attributes.maxDynamicSharedSizeBytes = chip.shared_of_block;
+  attributes.numBlockBarriers = 1;
+  const cudaOccDeviceState state;
+  cudaOccResult result;
+  REQUIRE(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state, threads, shared) == CUDA_OCC_SUCCESS);
+  return result.activeBlocksPerMultiprocessor * ((threads + 31) / 32);
+}
+
 std::uint32_t as_limit(int blocks) { return blocks == INT_MAX ? kUnlimited : static_cast<std::uint32_t>(blocks); }
 
 }  // namespace
@@ -51,10 +74,7 @@ TEST_CASE("occupancy is what CUDA's calculator says, of thousands of shapes on e
   const Chip chip = GENERATE(from_range(kChips));
   CAPTURE(chip.major, chip.minor);
   const cudaOccDeviceProp properties = properties_of(chip);
-  Gpu gpu;
-  gpu.compute_major = static_cast<std::uint32_t>(chip.major);
-  gpu.compute_minor = static_cast<std::uint32_t>(chip.minor);
-  const auto multiprocessor = multiprocessor_of(gpu);
+  const auto multiprocessor = multiprocessor_of(gpu_with(chip));
   REQUIRE(multiprocessor);
   CHECK(multiprocessor->warps == static_cast<std::uint32_t>(chip.threads) / 32);
   CHECK(multiprocessor->shared_memory == chip.shared);
@@ -110,24 +130,10 @@ TEST_CASE("occupancy is what CUDA's calculator says, of thousands of shapes on e
 TEST_CASE("what is said to lift the occupancy does, by CUDA's calculator, and no smaller change does") {
   const Chip chip = GENERATE(from_range(kChips));
   CAPTURE(chip.major, chip.minor);
-  const cudaOccDeviceProp properties = properties_of(chip);
-  Gpu gpu;
-  gpu.compute_major = static_cast<std::uint32_t>(chip.major);
-  gpu.compute_minor = static_cast<std::uint32_t>(chip.minor);
-  const auto multiprocessor = multiprocessor_of(gpu);
+  const auto multiprocessor = multiprocessor_of(gpu_with(chip));
   REQUIRE(multiprocessor);
   const auto share = [&](int threads, int registers, std::size_t shared) {
-    cudaOccFuncAttributes attributes;
-    attributes.maxThreadsPerBlock = 1024;
-    attributes.numRegs = registers;
-    attributes.sharedSizeBytes = 0;
-    attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
-    attributes.maxDynamicSharedSizeBytes = chip.shared_of_block;
-    attributes.numBlockBarriers = 1;
-    const cudaOccDeviceState state;
-    cudaOccResult result;
-    REQUIRE(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state, threads, shared) == CUDA_OCC_SUCCESS);
-    return static_cast<double>(result.activeBlocksPerMultiprocessor * ((threads + 31) / 32)) / (chip.threads / 32);
+    return static_cast<double>(warps_by_calculator(chip, threads, registers, shared)) / (chip.threads / 32);
   };
   std::mt19937 random(11);
   const auto any = [&random](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
@@ -178,26 +184,10 @@ TEST_CASE("what is said to lift the occupancy does, by CUDA's calculator, and no
 TEST_CASE("where several limits bind, what lifts the occupancy is found by changing several things, and none of them could change less") {
   const Chip chip = GENERATE(from_range(kChips));
   CAPTURE(chip.major, chip.minor);
-  const cudaOccDeviceProp properties = properties_of(chip);
-  Gpu gpu;
-  gpu.compute_major = static_cast<std::uint32_t>(chip.major);
-  gpu.compute_minor = static_cast<std::uint32_t>(chip.minor);
-  const auto multiprocessor = multiprocessor_of(gpu);
+  const auto multiprocessor = multiprocessor_of(gpu_with(chip));
   REQUIRE(multiprocessor);
   const int least_registers = 16, unit = chip.major >= 8 ? 128 : 256;
-  const auto warps = [&](int threads, int registers, int shared) {
-    cudaOccFuncAttributes attributes;
-    attributes.maxThreadsPerBlock = 1024;
-    attributes.numRegs = registers;
-    attributes.sharedSizeBytes = 0;
-    attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
-    attributes.maxDynamicSharedSizeBytes = chip.shared_of_block;
-    attributes.numBlockBarriers = 1;
-    const cudaOccDeviceState state;
-    cudaOccResult result;
-    REQUIRE(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state, threads, static_cast<std::size_t>(shared)) == CUDA_OCC_SUCCESS);
-    return result.activeBlocksPerMultiprocessor * ((threads + 31) / 32);
-  };
+  const auto warps = [&](int threads, int registers, int shared) { return warps_by_calculator(chip, threads, registers, static_cast<std::size_t>(shared)); };
   std::mt19937 random(17);
   const auto any = [&random](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
   int combined = 0, hopeless = 0;

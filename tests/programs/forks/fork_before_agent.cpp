@@ -6,14 +6,14 @@
 // bare: only by the system call, of which the C library is not told.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <thread>
+
+#include "awaited_child.h"
 
 namespace {
 
@@ -50,18 +50,7 @@ int main(int count, char**) {
     nvtxRangePop();
     _exit(0);
   }
-  constexpr int kLooks = 1000;  // each of 10 ms
-  int status = 0;
-  pid_t ended = 0;
-  for (int look = 0; look < kLooks && ended == 0; ++look) {
-    ended = waitpid(child, &status, WNOHANG);
-    usleep(10'000);
-  }
-  if (ended == 0) {
-    std::puts("the child waits for ever");
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
-  }
+  const int status = await_child(child, 10);
   first.join();
   return status == 0 ? 0 : 1;
 }

@@ -2,15 +2,14 @@
 // alone. Exits with 3 if the child ended.
 #include <nvtx3/nvToolsExt.h>
 #include <semaphore.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <cstddef>
-#include <cstdio>
 #include <mutex>
 #include <thread>
+
+#include "awaited_child.h"
 
 extern "C" void* __libc_calloc(std::size_t count, std::size_t size);
 
@@ -40,18 +39,7 @@ int main() {
     nvtxMarkA("child");
     _exit(0);
   }
-  constexpr int kLooks = 1000;  // each of 10 ms
-  int status = 0;
-  pid_t ended = 0;
-  for (int look = 0; look < kLooks && ended == 0; ++look) {
-    ended = waitpid(child, &status, WNOHANG);
-    usleep(10'000);
-  }
-  if (ended == 0) {
-    std::puts("the child waits for ever");
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
-  }
+  const int status = await_child(child, 10);
   is_done = true;
   other.join();
   return status == 0 ? 3 : 1;

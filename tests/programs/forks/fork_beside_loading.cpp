@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 #include <string>
 #include <thread>
+
+#include "awaited_child.h"
 
 namespace {
 
@@ -27,27 +28,13 @@ std::string how;
 void (*one_range)(long) = nullptr;
 bool is_good = false;
 
-// Returns true if the child ended in time.
-bool has_ended(pid_t child) {
-  constexpr int kLooks = 3000;  // each of 10 ms
-  int status = 0;
-  for (int look = 0; look < kLooks; ++look) {
-    if (waitpid(child, &status, WNOHANG) == child) return status == 0;
-    usleep(10'000);
-  }
-  std::puts("the child waits for ever");
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  return false;
-}
-
 void fork_and_wait(int) {
   const pid_t child = how == "_Fork" ? _Fork() : static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
   if (child == 0) {
     one_range(1);
     _exit(0);
   }
-  is_good = has_ended(child);
+  is_good = await_child(child, 30) == 0;
 }
 
 }  // namespace

@@ -12,9 +12,10 @@
 
 #include <csetjmp>
 #include <csignal>
-#include <cstdio>
 #include <string>
 #include <thread>
+
+#include "awaited_child.h"
 
 namespace {
 
@@ -34,20 +35,6 @@ pid_t fork_by(const std::string& how) {
   if (how == "fork") return fork();
   if (how == "_Fork") return _Fork();
   return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
-}
-
-// Returns true if the child ended in time.
-bool has_ended(pid_t child) {
-  constexpr int kLooks = 1000;  // each of 10 ms
-  int status = 0;
-  for (int look = 0; look < kLooks; ++look) {
-    if (waitpid(child, &status, WNOHANG) == child) return status == 0;
-    usleep(10'000);
-  }
-  std::puts("a child waits for ever");
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  return false;
 }
 
 }  // namespace
@@ -76,9 +63,9 @@ int main(int count, char** arguments) {
       one_range(2);
       _exit(0);
     }
-    _exit(has_ended(grandchild) ? 0 : 1);
+    _exit(await_child(grandchild, 10) == 0 ? 0 : 1);
   }
-  const bool is_good = has_ended(child);
+  const bool is_good = await_child(child, 10) == 0;
   sem_post(&is_done);
   if (other.joinable()) other.join();
   return is_good ? 3 : 1;

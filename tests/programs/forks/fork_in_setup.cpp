@@ -5,15 +5,13 @@
 #include <nvtx3/nvToolsExt.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include "awaited_child.h"
 #include "collector/channel/layout.h"
 
 int main(int count, char** arguments) {
@@ -40,18 +38,7 @@ int main(int count, char** arguments) {
     nvtxRangePop();
     _exit(0);
   }
-  constexpr int kLooks = 3000;  // each of 10 ms
-  int status = 0;
-  pid_t ended = 0;
-  for (int look = 0; look < kLooks && ended == 0; ++look) {
-    ended = waitpid(child, &status, WNOHANG);
-    usleep(10'000);
-  }
-  if (ended == 0) {
-    std::puts("the child waits for ever");
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
-  }
+  const int status = await_child(child, 30);
   first.join();
   return status == 0 ? 0 : 1;
 }
