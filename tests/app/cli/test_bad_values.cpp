@@ -9,7 +9,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -18,34 +17,23 @@
 #include "collector/session/kernel_counters.h"
 #include "command.h"
 #include "output/kernel_tables.h"
+#include "ran_command.h"
 #include "session/kernel_run.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::cli;
+using test::Ran;
+using test::run_command;
 
 namespace {
 
-struct Answer {
-  int code;
-  std::string text;
-};
-Answer answer(Arguments arguments) {
-  std::ostringstream messages;
-  std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
-  const int code = run(std::move(arguments));
-  std::cerr.rdbuf(before);
-  return {code, messages.str()};
-}
-
 template <typename Work>
 std::string errors_of(Work work) {
-  std::ostringstream messages;
-  std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
+  const test::Printed messages(std::cerr);
   work();
-  std::cerr.rdbuf(before);
-  return messages.str();
+  return messages.text();
 }
 
 struct Case {
@@ -141,20 +129,20 @@ const std::vector<Case> kCases{
 TEST_CASE("a value that an option does not take is answered with one sentence that names it, and exit code 2") {
   for (const Case& each : kCases) {
     CAPTURE(each.argument);
-    const Answer told = answer({"profile", each.argument, "true"});
+    const Ran told = run_command({"profile", each.argument, "true"});
     CHECK(told.code == kUsage);
-    CHECK_THAT(told.text, contains_text(each.words));
-    CHECK(std::count(told.text.begin(), told.text.end(), '\n') == 1);
-    CHECK(told.text.size() < 250);
+    CHECK_THAT(told.messages, contains_text(each.words));
+    CHECK(std::count(told.messages.begin(), told.messages.end(), '\n') == 1);
+    CHECK(told.messages.size() < 250);
   }
 }
 
 TEST_CASE("an option at the end lacks its value") {
   for (const char* option : {"-t", "--trace", "-o", "--duration", "-e", "--kill"}) {
     CAPTURE(option);
-    const Answer told = answer({"profile", option});
+    const Ran told = run_command({"profile", option});
     CHECK(told.code == kUsage);
-    CHECK_THAT(told.text, contains_text(option));
+    CHECK_THAT(told.messages, contains_text(option));
   }
 }
 
@@ -167,9 +155,9 @@ TEST_CASE("an option whose variable was not set lacks its value, and one that ne
                                                            {"fetch", "--list", "x.trace"},
                                                            {"fetch", "--list", "--recording", "x"}}) {
     CAPTURE(arguments);
-    const Answer told = answer(arguments);
+    const Ran told = run_command(arguments);
     CHECK(told.code == kUsage);
-    CHECK(std::count(told.text.begin(), told.text.end(), '\n') == 1);
+    CHECK(std::count(told.messages.begin(), told.messages.end(), '\n') == 1);
   }
 }
 
@@ -184,9 +172,9 @@ TEST_CASE("attach and start refuse the same values, and a process that is no num
                                                            {"start", "--stats=foo"},
                                                            {"start", "--gpu-metrics-devices=foo"}}) {
     CAPTURE(arguments);
-    const Answer told = answer(arguments);
+    const Ran told = run_command(arguments);
     CHECK(told.code == kUsage);
-    CHECK(std::count(told.text.begin(), told.text.end(), '\n') == 1);
+    CHECK(std::count(told.messages.begin(), told.messages.end(), '\n') == 1);
   }
 }
 
@@ -214,10 +202,10 @@ TEST_CASE("what exports and reports of nsys take and ours do not is named, with 
     Arguments whole = arguments;
     whole.push_back(whole.front() == "attach" ? "1" : "x.trace");
     CAPTURE(whole);
-    const Answer told = answer(whole);
+    const Ran told = run_command(whole);
     CHECK(told.code == kUsage);
-    CHECK_THAT(told.text, contains_text(words));
-    CHECK(std::count(told.text.begin(), told.text.end(), '\n') == 1);
+    CHECK_THAT(told.messages, contains_text(words));
+    CHECK(std::count(told.messages.begin(), told.messages.end(), '\n') == 1);
   }
 }
 
@@ -241,9 +229,9 @@ TEST_CASE("kernels says of a file without counters what of it could not be read"
   const auto told = [&](const std::string& bytes) {
     const std::filesystem::path path = folder.path() / "part.trace";
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    const Answer answered = answer({"kernels", path.string()});
+    const Ran answered = run_command({"kernels", path.string()});
     CHECK(answered.code == 1);
-    return answered.text;
+    return answered.messages;
   };
   // The frame of counters comes after the events.
   CHECK_THAT(told(whole.substr(0, whole.size() / 2)), contains_text("there are no counters of kernels in it. The recording was cut off"));
@@ -255,8 +243,8 @@ TEST_CASE("kernels says of a file without counters what of it could not be read"
 TEST_CASE("kernels names lines of source by counts of another recording") {
   const test::TemporaryFolder folder;
   const std::string counters = test::data_file("kernel_counters.trace").string(), counts = test::data_file("zoo_counts.trace").string();
-  const Answer told = answer({"kernels", "-q", "-f", "csv", "-o", (folder.path() / "both").string(), counters, counts});
-  CAPTURE(told.text);
+  const Ran told = run_command({"kernels", "-q", "-f", "csv", "-o", (folder.path() / "both").string(), counters, counts});
+  CAPTURE(told.messages);
   CHECK(told.code == 0);
   std::ifstream file(folder.path() / "both_kernels.csv");
   std::map<std::string, std::string> lines;  // for each kernel, the line of its first cause
@@ -265,7 +253,7 @@ TEST_CASE("kernels names lines of source by counts of another recording") {
       if (row.find(kernel) != std::string::npos) lines.try_emplace(kernel, row.substr(row.rfind(',') + 1));
   CHECK(lines ==
         std::map<std::string, std::string>{{"transpose_naive", "zoo.cu:6"}, {"transpose_shared", "zoo.cu:7"}, {"spill", "zoo.cu:14"}, {"fp64", "zoo.cu:15"}});
-  CHECK_THAT(answer({"kernels", "--page=source", counters, counts}).text, contains_text("name one file"));
+  CHECK_THAT(run_command({"kernels", "--page=source", counters, counts}).messages, contains_text("name one file"));
 }
 
 namespace {
@@ -329,14 +317,14 @@ TEST_CASE("kernels runs no program that could not be measured") {
     Arguments all{"kernels", "--save", kept};
     all.insert(all.end(), options.begin(), options.end());
     for (const std::string& word : {std::string("--"), std::string("touch"), ran}) all.push_back(word);
-    const Answer told = answer(all);
-    CAPTURE(told.text);
+    const Ran told = run_command(all);
+    CAPTURE(told.messages);
     CHECK(told.code == 1);
-    CHECK_THAT(told.text, contains_text("Counters of kernels can't be read: "));
+    CHECK_THAT(told.messages, contains_text("Counters of kernels can't be read: "));
     CHECK_FALSE(std::filesystem::exists(ran));
     CHECK_FALSE(std::filesystem::exists(kept));
   }
-  const Answer nowhere = answer({"kernels", "--save", "/nowhere/x.trace", "--", "touch", ran});
+  const Ran nowhere = run_command({"kernels", "--save", "/nowhere/x.trace", "--", "touch", ran});
   CHECK(nowhere.code == 1);
   CHECK_FALSE(std::filesystem::exists(ran));
 }
@@ -349,10 +337,10 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   constexpr int kAnyCode = -1;  // of any failure
   const auto refused = [&](Arguments arguments, bool runs, int code, const char* words) {
     if (runs) arguments.insert(arguments.end(), program.begin(), program.end());
-    const Answer answered = answer(arguments);
-    CAPTURE(answered.text);
+    const Ran answered = run_command(arguments);
+    CAPTURE(answered.messages);
     CHECK((code == kAnyCode ? answered.code == 1 || answered.code == 2 : answered.code == code));
-    CHECK(answered.text.find(words) != std::string::npos);
+    CHECK(answered.messages.find(words) != std::string::npos);
   };
   refused({"kernels", "--save=" + there.string()}, true, 1, "exists already");
   refused({"kernels", "--kernel-name=regex:("}, true, 2, "is no extended regular expression");
@@ -397,18 +385,18 @@ TEST_CASE("kernels takes what is typed for ncu, or says what to type") {
   const test::TemporaryFolder folder;
   const std::string counters = test::data_file("kernel_counters.trace").string(), ran = (folder.path() / "ran").string();
   const std::string table = (folder.path() / "table").string();
-  CHECK(answer({"kernels", "--nvtx", "--target-processes", "all", "--graph-profiling=node", "-q", "-f", "-o", table, "--import", counters}).code == 0);
-  CHECK(answer({"kernels", "-q", "-f", "-o", table, counters}).code == 0);  // overwrites the file
-  const Answer program = answer({"kernels", "--set", "full", "python", "train.py", "--size"});
+  CHECK(run_command({"kernels", "--nvtx", "--target-processes", "all", "--graph-profiling=node", "-q", "-f", "-o", table, "--import", counters}).code == 0);
+  CHECK(run_command({"kernels", "-q", "-f", "-o", table, counters}).code == 0);  // overwrites the file
+  const Ran program = run_command({"kernels", "--set", "full", "python", "train.py", "--size"});
   CHECK(program.code == kUsage);
-  const Answer bare = answer({"kernels", "--set", "full", "python", "train.py"});
+  const Ran bare = run_command({"kernels", "--set", "full", "python", "train.py"});
   CHECK(bare.code == kUsage);
-  CHECK_THAT(bare.text, contains_text("lanescope kernels ... -- python train.py"));
-  const Answer nowhere = answer({"kernels", "-o", "/nowhere/x", "--", "touch", ran});
+  CHECK_THAT(bare.messages, contains_text("lanescope kernels ... -- python train.py"));
+  const Ran nowhere = run_command({"kernels", "-o", "/nowhere/x", "--", "touch", ran});
   CHECK(nowhere.code == 1);
-  CHECK_THAT(nowhere.text, contains_text("Nothing can be written to /nowhere/x: No such file or directory."));
+  CHECK_THAT(nowhere.messages, contains_text("Nothing can be written to /nowhere/x: No such file or directory."));
   CHECK_FALSE(std::filesystem::exists(ran));
-  CHECK_THAT(answer({"kernels", "-o", table, "--", "true"}).text, contains_text("--save FILE.trace"));
+  CHECK_THAT(run_command({"kernels", "-o", table, "--", "true"}).messages, contains_text("--save FILE.trace"));
 }
 
 TEST_CASE("kernels shows of a file the kernels that are chosen as ncu spells it") {
@@ -420,8 +408,8 @@ TEST_CASE("kernels shows of a file the kernels that are chosen as ncu spells it"
     const std::string base = (folder.path() / std::to_string(++number)).string();
     Arguments all{"kernels", "-q", "-f", "csv", "-o", base, "--page", "raw", counters};
     all.insert(all.end(), options.begin(), options.end());
-    const Answer told = answer(all);
-    CAPTURE(told.text);
+    const Ran told = run_command(all);
+    CAPTURE(told.messages);
     CHECK(told.code == 0);
     std::ifstream file(base + "_values.csv");
     std::vector<std::string> names;
@@ -464,30 +452,31 @@ TEST_CASE("kernels shows of a file the kernels that are chosen as ncu spells it"
                                                             {{"-k", "a", "--page", "source"}, 2, "--page source is of all kernels"}}) {
     Arguments asked{"kernels", counters};
     asked.insert(asked.end(), options.begin(), options.end());
-    const Answer told = answer(asked);
-    CAPTURE(options, told.text);
+    const Ran told = run_command(asked);
+    CAPTURE(options, told.messages);
     CHECK(told.code == code);
-    CHECK_THAT(told.text, contains_text(words));
+    CHECK_THAT(told.messages, contains_text(words));
   }
-  CHECK_THAT(answer({"kernels", "--devices", "0", "--", "true"}).text, contains_text("CUDA_VISIBLE_DEVICES=0"));
-  CHECK_THAT(answer({"kernels", "--app-range", "-k", "a", "--", "true"}).text, contains_text("--replay-mode app-range counts all kernels of a range together"));
+  CHECK_THAT(run_command({"kernels", "--devices", "0", "--", "true"}).messages, contains_text("CUDA_VISIBLE_DEVICES=0"));
+  CHECK_THAT(run_command({"kernels", "--app-range", "-k", "a", "--", "true"}).messages,
+             contains_text("--replay-mode app-range counts all kernels of a range together"));
 }
 
 TEST_CASE("kernels prints a summary by kernel, and to a log file") {
   const test::TemporaryFolder folder;
   const std::string counters = test::data_file("kernel_counters.trace").string(), log = (folder.path() / "log").string();
-  const Answer told = answer({"kernels", "--csv", "--print-summary", "per-kernel", "--log-file", log, counters});
-  CAPTURE(told.text);
+  const Ran told = run_command({"kernels", "--csv", "--print-summary", "per-kernel", "--log-file", log, counters});
+  CAPTURE(told.messages);
   CHECK(told.code == 0);
-  CHECK(told.text.empty());
+  CHECK(told.messages.empty());
   std::ifstream file(log);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   CHECK(text.find("Kernel,Metric,Unit,Launches,Minimum,Maximum,Average") != std::string::npos);
-  CHECK_THAT(answer({"kernels", "--log-file", log, counters}).text, contains_text("exists already"));
-  CHECK(answer({"kernels", "--log-file", log, "-f", "csv", "--force-overwrite", "/nowhere.trace"}).code == 1);
+  CHECK_THAT(run_command({"kernels", "--log-file", log, counters}).messages, contains_text("exists already"));
+  CHECK(run_command({"kernels", "--log-file", log, "-f", "csv", "--force-overwrite", "/nowhere.trace"}).code == 1);
   std::ifstream again(log);
   CHECK_THAT((std::string{std::istreambuf_iterator<char>(again), {}}), contains_text("nowhere.trace"));  // messages are logged, too
-  CHECK_THAT(answer({"kernels", "--log-file", "/nowhere/log", counters}).text, contains_text("/nowhere/log"));
+  CHECK_THAT(run_command({"kernels", "--log-file", "/nowhere/log", counters}).messages, contains_text("/nowhere/log"));
 }
 
 TEST_CASE("the log of kernels is no file that the command reads or keeps, and as private as what it is of") {
@@ -498,21 +487,21 @@ TEST_CASE("the log of kernels is no file that the command reads or keeps, and as
   std::filesystem::create_symlink(recording, folder.path() / "link");
   const auto size = std::filesystem::file_size(recording);
   for (const char* name : {"own.trace", "link", "./own.trace"}) {
-    const Answer told = answer({"kernels", "--force-overwrite", "--log-file", (folder.path() / name).string(), recording.string()});
-    CAPTURE(name, told.text);
+    const Ran told = run_command({"kernels", "--force-overwrite", "--log-file", (folder.path() / name).string(), recording.string()});
+    CAPTURE(name, told.messages);
     CHECK(told.code == 2);
-    CHECK_THAT(told.text, contains_text("is a file of this command already"));
+    CHECK_THAT(told.messages, contains_text("is a file of this command already"));
     CHECK(std::filesystem::file_size(recording) == size);
   }
   const std::string kept = (folder.path() / "kept.trace").string();
-  CHECK(answer({"kernels", "--save", kept, "--log-file", kept, "--", "true"}).code == 2);
+  CHECK(run_command({"kernels", "--save", kept, "--log-file", kept, "--", "true"}).code == 2);
   CHECK_FALSE(std::filesystem::exists(kept));
 
   const auto umask_before = umask(022);  // the command sets its own umask, which would make the file private anyway
-  CHECK(answer({"kernels", "--log-file", log.string(), recording.string()}).code == 0);
+  CHECK(run_command({"kernels", "--log-file", log.string(), recording.string()}).code == 0);
   umask(umask_before);
   CHECK((std::filesystem::status(log).permissions() & std::filesystem::perms(0077)) == std::filesystem::perms::none);
-  CHECK(answer({"kernels", "--log-file", "/dev/null", recording.string()}).code == 0);
+  CHECK(run_command({"kernels", "--log-file", "/dev/null", recording.string()}).code == 0);
 }
 
 TEST_CASE("the summary of a kernel is of all its launches that were measured") {
@@ -542,9 +531,9 @@ TEST_CASE("the summary of a kernel is of all its launches that were measured") {
 
 TEST_CASE("kernels prints lines of source beside what was sampled at them, from the folder that is named") {
   const test::TemporaryFolder folder;
-  const Answer answered = answer({"kernels", "--page=source", "--source-folders", test::data_file("../programs/gpu").string(), "-f", "csv", "-o",
-                                  (folder.path() / "lines").string(), test::data_file("transpositions.trace").string()});
-  CAPTURE(answered.text);
+  const Ran answered = run_command({"kernels", "--page=source", "--source-folders", test::data_file("../programs/gpu").string(), "-f", "csv", "-o",
+                                    (folder.path() / "lines").string(), test::data_file("transpositions.trace").string()});
+  CAPTURE(answered.messages);
   REQUIRE(answered.code == 0);
   std::string text;
   for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
@@ -556,9 +545,9 @@ TEST_CASE("kernels prints lines of source beside what was sampled at them, from 
 
 TEST_CASE("kernels takes a section, and the file behind it") {
   const test::TemporaryFolder folder;
-  const Answer answered = answer({"kernels", "--section", "SpeedOfLight,Occupancy", "-f", "csv", "-o", (folder.path() / "values").string(),
-                                  test::data_file("kernel_counters.trace").string()});
-  CAPTURE(answered.text);
+  const Ran answered = run_command({"kernels", "--section", "SpeedOfLight,Occupancy", "-f", "csv", "-o", (folder.path() / "values").string(),
+                                    test::data_file("kernel_counters.trace").string()});
+  CAPTURE(answered.messages);
   REQUIRE(answered.code == 0);
   std::string text;
   for (const auto& file : std::filesystem::directory_iterator(folder.path())) {

@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
@@ -17,28 +16,16 @@
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/text/grouped_digits.h"
 #include "output/told.h"
+#include "ran_command.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
 using namespace lanescope;
+using test::Ran;
+using test::run_command;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Ran {
-  int code;
-  std::string output, messages;
-};
-
-Ran run(const std::vector<std::string>& words) {
-  std::ostringstream messages, output;
-  std::streambuf* const errors_before = std::cerr.rdbuf(messages.rdbuf());
-  std::streambuf* const output_before = std::cout.rdbuf(output.rdbuf());
-  const int code = cli::run(words);
-  std::cout.rdbuf(output_before);
-  std::cerr.rdbuf(errors_before);
-  return {code, output.str(), messages.str()};
-}
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
@@ -88,13 +75,13 @@ TEST_CASE("every command that answers from a recording that was cut off says so,
                                              {"diff", "-q", "-o", out + "3", cut_file, whole.string()},
                                              {"export", "-t", "csv", "-o", out + ".csv", cut_file},
                                              {"report", "-o", out + ".html", cut_file}}) {
-    const Ran ran = run(words);
+    const Ran ran = run_command(words);
     INFO(words.front() << ": " << ran.messages);
     CHECK(ran.code == cli::kSuccess);
     CHECK(count(ran.messages, cut_file + ": The recording was cut off") == 1);
     CHECK(count(ran.output, "cut off") == 0);
   }
-  CHECK(run({"stats", "-r", "cuda_api_sum", "-q", "-o", out + "4", whole.string()}).messages.empty());
+  CHECK(run_command({"stats", "-r", "cuda_api_sum", "-q", "-o", out + "4", whole.string()}).messages.empty());
 }
 
 TEST_CASE("every command that reads a trace of another tool says, once, what of it was left out") {
@@ -114,13 +101,13 @@ TEST_CASE("every command that reads a trace of another tool says, once, what of 
                                              {"import", "-o", out + ".trace", file},
                                              {"stats", "-r", "cuda_gpu_kern_sum", "-q", "-o", out + "3", out + ".trace"},
                                              {"report", "-o", out + ".html", file}}) {
-    const Ran ran = run(words);
+    const Ran ran = run_command(words);
     INFO(words.front() << ": " << ran.messages);
     CHECK(ran.code == cli::kSuccess);
     CHECK(count(ran.messages, said) == 1);
     CHECK(count(ran.output, said) == 0);
   }
-  const Ran both = run({"diff", "-q", "-o", out + "4", "--fail-above", "5", file, file});  // both sides lack the same, and the rest is compared
+  const Ran both = run_command({"diff", "-q", "-o", out + "4", "--fail-above", "5", file, file});  // both sides lack the same, and the rest is compared
   INFO(both.messages);
   CHECK(both.code == cli::kSuccess);
   CHECK(count(both.messages, said) == 2);
@@ -130,30 +117,30 @@ TEST_CASE("an export says by count what its format has no place for") {
   const test::TemporaryFolder folder;
   const std::string out = (folder.path() / "out").string(), metrics = test::data_file("gpu_metrics.trace").string();
   // The number is determined by a query.
-  REQUIRE(run({"query", "-q", "-f", "csv", "-o", out, metrics, "SELECT count(*), count(DISTINCT name) FROM counters"}).code == cli::kSuccess);
+  REQUIRE(run_command({"query", "-q", "-f", "csv", "-o", out, metrics, "SELECT count(*), count(DISTINCT name) FROM counters"}).code == cli::kSuccess);
   std::ifstream file(out + "_query.csv");
   const std::string counted{std::istreambuf_iterator<char>(file), {}};
   std::smatch found;
   REQUIRE(std::regex_search(counted, found, std::regex("\n(\\d+),(\\d+)")));
   const std::string values = grouped_digits(std::stoull(found[1])) + " values of " + found[2].str() + " counters";
   for (const char* type : {"csv", "json", "text"}) {
-    const Ran ran = run({"export", "-t", type, "-o", out + "." + type, metrics});
+    const Ran ran = run_command({"export", "-t", type, "-o", out + "." + type, metrics});
     INFO(ran.messages);
     CHECK(count(ran.messages, metrics + ": " + type + " has no place for " + values) == 1);
-    CHECK(count(run({"export", "-q", "-f", "-t", type, "-o", out + "." + type, metrics}).messages, "no place") == 0);
+    CHECK(count(run_command({"export", "-q", "-f", "-t", type, "-o", out + "." + type, metrics}).messages, "no place") == 0);
   }
-  CHECK(count(run({"export", "-t", "sqlite", "-o", out + ".sqlite", metrics}).messages, "no place") == 0);  // SQLite has places for them
+  CHECK(count(run_command({"export", "-t", "sqlite", "-o", out + ".sqlite", metrics}).messages, "no place") == 0);  // SQLite has places for them
   const std::string kernels = test::data_file("kernel_counters.trace").string();
-  CHECK(count(run({"export", "-t", "sqlite", "-o", out + "2.sqlite", kernels}).messages, "sqlite has no place for hardware counters of ") == 1);
-  CHECK(count(run({"export", "-t", "trace", "-o", out + ".trace", kernels}).messages, "no place") == 0);
+  CHECK(count(run_command({"export", "-t", "sqlite", "-o", out + "2.sqlite", kernels}).messages, "sqlite has no place for hardware counters of ") == 1);
+  CHECK(count(run_command({"export", "-t", "trace", "-o", out + ".trace", kernels}).messages, "no place") == 0);
 }
 
 TEST_CASE("exports with a place for it say what the recording lacked") {
   const test::TemporaryFolder folder;
   const std::string cut_file = cut(test::data_file("ranks_late0.trace"), folder.path() / "cut.trace", 300'000);
   const fs::path chrome = folder.path() / "cut.json", sqlite = folder.path() / "cut.sqlite";
-  REQUIRE(run({"export", "-t", "chrome", "-o", chrome.string(), cut_file}).code == cli::kSuccess);
-  REQUIRE(run({"export", "-t", "sqlite", "-o", sqlite.string(), cut_file}).code == cli::kSuccess);
+  REQUIRE(run_command({"export", "-t", "chrome", "-o", chrome.string(), cut_file}).code == cli::kSuccess);
+  REQUIRE(run_command({"export", "-t", "sqlite", "-o", sqlite.string(), cut_file}).code == cli::kSuccess);
   for (const fs::path& made : {chrome, sqlite}) {
     std::ifstream file(made, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -166,8 +153,8 @@ TEST_CASE("a limit of diff is not held by a recording that is not whole") {
   const test::TemporaryFolder folder;
   const fs::path whole = test::data_file("ranks_late0.trace");
   const std::string cut_file = cut(whole, folder.path() / "cut.trace", 300'000), out = (folder.path() / "out").string();
-  CHECK(run({"diff", "-q", "--force-overwrite", "-o", out, "--fail-above", "5", whole.string(), whole.string()}).code == cli::kSuccess);
-  const Ran ran = run({"diff", "-q", "--force-overwrite", "-o", out, "--fail-above", "5", whole.string(), cut_file});
+  CHECK(run_command({"diff", "-q", "--force-overwrite", "-o", out, "--fail-above", "5", whole.string(), whole.string()}).code == cli::kSuccess);
+  const Ran ran = run_command({"diff", "-q", "--force-overwrite", "-o", out, "--fail-above", "5", whole.string(), cut_file});
   CHECK(ran.code == cli::kFailure);
   CHECK(count(ran.messages, "can't be held to a limit") == 1);
 }
@@ -180,7 +167,7 @@ TEST_CASE("a file with a damaged frame is told alike as a log, compacted, read w
   damage(log, kEventsFrame);
   damage(compact, kSegmentFrame);
   for (const fs::path& file : {log, compact}) {
-    const Ran info = run({"info", file.string()}), analyze = run({"analyze", file.string()});
+    const Ran info = run_command({"info", file.string()}), analyze = run_command({"analyze", file.string()});
     INFO(info.output << info.messages << analyze.messages);
     CHECK(count(info.output, "1 frame is damaged and skipped") == 1);
     CHECK(count(info.output, "complete: nothing dropped") == 0);
@@ -200,7 +187,7 @@ TEST_CASE("values of counters are read for answers from them alone, where events
   const std::string table = (folder.path() / "table").string();
   const auto answer = [&](std::vector<std::string> words, const fs::path& file) {
     words.insert(words.end(), {"-f", "json", "--force-overwrite", "-o", table, file.string()});
-    Ran ran = run(words);
+    Ran ran = run_command(words);
     for (const auto& entry : fs::directory_iterator(folder.path()))
       if (entry.path().filename().string().starts_with("table")) {
         std::stringstream text;
@@ -226,7 +213,7 @@ TEST_CASE("values of counters are read for answers from them alone, where events
   CHECK(cli::Told::of_command().left().empty());
   cache.set_budget(before);
   const fs::path saved = folder.path() / "saved.trace";
-  REQUIRE(run({"export", "-q", "-t", "trace", "--form", "log", "-o", saved.string(), damaged.string()}).code == cli::kSuccess);
+  REQUIRE(run_command({"export", "-q", "-t", "trace", "--form", "log", "-o", saved.string(), damaged.string()}).code == cli::kSuccess);
   INFO(of_both.messages);
   CHECK(of_both.code == cli::kSuccess);
   CHECK(of_both.output == answer(both, saved).output);
@@ -258,14 +245,14 @@ TEST_CASE("how many frames are damaged, every command says alike: each alone, tw
         }
         file.close();
         INFO(whole << ", frame " << first << " and " << count - 1 << " more");
-        CHECK(told_damage(run({"info", damaged.string()}).output) == count);
-        CHECK(told_damage(run({"analyze", damaged.string()}).messages) == count);
+        CHECK(told_damage(run_command({"info", damaged.string()}).output) == count);
+        CHECK(told_damage(run_command({"analyze", damaged.string()}).messages) == count);
         for (const char* form : {"log", "compact"}) {
           const fs::path saved = folder.path() / "saved.trace";
-          CHECK(told_damage(run({"export", "-f", "-t", "trace", "--form", form, "-o", saved.string(), damaged.string()}).messages) == count);
-          CHECK(told_damage(run({"info", saved.string()}).output) == count);
+          CHECK(told_damage(run_command({"export", "-f", "-t", "trace", "--form", form, "-o", saved.string(), damaged.string()}).messages) == count);
+          CHECK(told_damage(run_command({"info", saved.string()}).output) == count);
         }
-        const Ran stats = run({"stats", "-q", "-r", "cuda_api_sum", "-o", (folder.path() / "table").string(), "--force-overwrite", damaged.string()});
+        const Ran stats = run_command({"stats", "-q", "-r", "cuda_api_sum", "-o", (folder.path() / "table").string(), "--force-overwrite", damaged.string()});
         const std::uint64_t told = told_damage(stats.messages);
         CHECK((told == count || told == 0));  // events that stay in the file are read only if a report needs them
         if (whole == log) CHECK(told == count);
@@ -282,7 +269,7 @@ TEST_CASE("the end of a command tells what could not be read and was not told, w
   const auto reads_badly = [&] { SegmentCache::of_process().report(problem); };
   cli::Told& told = cli::Told::of_command();
 
-  CHECK(run({"info", compact.string()}).code == cli::kSuccess);  // it reports the damage in its own words
+  CHECK(run_command({"info", compact.string()}).code == cli::kSuccess);  // it reports the damage in its own words
   reads_badly();
   CHECK(told.left().empty());
 
@@ -306,7 +293,7 @@ TEST_CASE("what was made of events that can't be read takes no place, in any for
   for (const char* type : {"sqlite", "chrome", "json", "csv", "text", "arrow"}) {
     const fs::path output = folder.path() / type;
     std::ofstream(output) << "an older one";
-    const Ran ran = run({"export", "-f", "-t", type, "-o", output.string(), compact.string()});
+    const Ran ran = run_command({"export", "-f", "-t", type, "-o", output.string(), compact.string()});
     INFO(type << ": " << ran.messages);
     CHECK(ran.code == cli::kFailure);
     CHECK(count(ran.messages, "Generated") == 0);
@@ -314,10 +301,10 @@ TEST_CASE("what was made of events that can't be read takes no place, in any for
   }
   for (const char* type : {"parquet", "parquetdir"}) {
     const fs::path output = folder.path() / type;
-    CHECK(run({"export", "-t", type, "-o", output.string(), compact.string()}).code == cli::kFailure);
+    CHECK(run_command({"export", "-t", type, "-o", output.string(), compact.string()}).code == cli::kFailure);
     CHECK_FALSE(fs::exists(output));
   }
-  CHECK(run({"query", "-q", "-o", (folder.path() / "q").string(), compact.string(), "SELECT * FROM samples"}).code == cli::kFailure);
+  CHECK(run_command({"query", "-q", "-o", (folder.path() / "q").string(), compact.string(), "SELECT * FROM samples"}).code == cli::kFailure);
   CHECK_FALSE(fs::exists(folder.path() / "q_query.csv"));
 }
 
@@ -333,7 +320,7 @@ TEST_CASE("what can be saved of a damaged file lacks what can't be read, and say
     const fs::path saved = folder.path() / "saved.trace";
     std::vector<std::string> words{"export", "-f", "-t", "trace", "-o", saved.string(), compact.string()};
     words.insert(words.end(), options.begin(), options.end());
-    static_cast<void>(run(words));
+    static_cast<void>(run_command(words));
     const auto trace = load_trace(saved);
     REQUIRE(trace);
     INFO((options.empty() ? "" : options.front()) << ": " << (*trace)->provenance().condition);
@@ -361,7 +348,7 @@ TEST_CASE("samples that are missing are said beside every answer") {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"analyze", file}, {"stats", "-q", "-r", "nvtx_sum", file}, {"query", file, "select 1"}}) {
     INFO(words.front());
-    CHECK(count(run(words).messages, "Not all that was recorded is here: 536 Python stacks dropped.") == 1);
+    CHECK(count(run_command(words).messages, "Not all that was recorded is here: 536 Python stacks dropped.") == 1);
   }
-  CHECK(count(run({"info", file}).output, "incomplete: 536 Python stacks dropped") == 1);
+  CHECK(count(run_command({"info", file}).output, "incomplete: 536 Python stacks dropped") == 1);
 }

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
-#include <sstream>
 
 #include "command.h"
 #include "options/kernels_command_options.h"
+#include "ran_command.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -29,14 +28,6 @@ std::optional<std::vector<UnrecordedOptions::Item>> left_out_of(Arguments argume
   }
   if (!take_ncu_options(app, options, true) || !check(options)) return std::nullopt;
   return options.of_ncu.items;
-}
-
-std::pair<int, std::string> ran_with(Arguments arguments) {
-  std::ostringstream messages;
-  std::streambuf* const before = std::cerr.rdbuf(messages.rdbuf());
-  const int code = run(std::move(arguments));
-  std::cerr.rdbuf(before);
-  return {code, messages.str()};
 }
 
 }  // namespace
@@ -70,17 +61,17 @@ TEST_CASE("a program without -- before it is not taken for a file to show") {
   const test::TemporaryFolder folder;
   const std::string program = (folder.path() / "app").string();
   std::ofstream(program) << "#!/bin/sh\n";
-  const auto [code, before] = ran_with({"kernels", program});
-  CHECK(code == 1);  // it may not be run: a file like any other
-  CHECK_THAT(before, contains_text("no table of Nsight Compute's"));
+  const test::Ran before = test::run_command({"kernels", program});
+  CHECK(before.code == 1);  // it may not be run: a file like any other
+  CHECK_THAT(before.messages, contains_text("no table of Nsight Compute's"));
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   for (const Arguments& options : {Arguments{}, Arguments{"--set", "full"}, Arguments{"-k", "gemm", "--print-units", "base"}}) {
     Arguments words{"kernels"};
     words.insert(words.end(), options.begin(), options.end());
     words.push_back(program);
-    const auto [usage, told] = ran_with(words);
-    CHECK(usage == kUsage);
-    CHECK_THAT(told, contains_text("lanescope kernels ... -- " + program));
-    CHECK(std::count(told.begin(), told.end(), '\n') == 1);
+    const test::Ran told = test::run_command(words);
+    CHECK(told.code == kUsage);
+    CHECK_THAT(told.messages, contains_text("lanescope kernels ... -- " + program));
+    CHECK(std::count(told.messages.begin(), told.messages.end(), '\n') == 1);
   }
 }

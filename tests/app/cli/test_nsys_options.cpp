@@ -12,6 +12,7 @@
 #include "command.h"
 #include "options/capture_options.h"
 #include "options/launch_options.h"
+#include "ran_command.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -47,16 +48,14 @@ Asked ask(Arguments arguments) {
 
 // What is printed in place of a recording; nothing if there would be one.
 std::optional<std::string> help_of(Arguments arguments) {
-  std::ostringstream printed;
-  std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
+  const test::Printed printed(std::cout);
   CLI::App app("", "lanescope profile");
   LaunchOptions options;
   describe_launch(app, options);
   arguments.push_back("app");
   const Result<ProgramArguments> split = split_program(app, arguments);
   const std::optional<int> code = split ? parse(app, split->options) : std::nullopt;
-  std::cout.rdbuf(before);
-  return code == kSuccess ? std::optional(printed.str()) : std::nullopt;
+  return code == kSuccess ? std::optional(printed.text()) : std::nullopt;
 }
 
 struct Taken {
@@ -516,15 +515,12 @@ TEST_CASE("of several thresholds of --cudabacktrace the least holds, and the oth
 }
 
 TEST_CASE("--strict refuses what would be left out, before anything runs") {
-  std::ostringstream messages;
-  std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
-  const int code = run({"profile", "--strict", "-t", "cuda,vulkan", "--isr", "/no/such/program"});
-  const int without = run({"profile", "-t", "cuda,vulkan", "/no/such/program"});
-  std::cerr.rdbuf(before);
-  CHECK(code == kUsage);
-  CHECK(without == kFailure);  // it gets as far as the program
-  CHECK_THAT(messages.str(), contains_text("--trace=vulkan") && contains_text("--isr=true"));
-  CHECK_THAT(messages.str(), contains_text("Warning: --trace=vulkan is left out. Of graphics, "));
+  const test::Ran strict = test::run_command({"profile", "--strict", "-t", "cuda,vulkan", "--isr", "/no/such/program"});
+  CHECK(strict.code == kUsage);
+  CHECK_THAT(strict.messages, contains_text("--trace=vulkan") && contains_text("--isr=true"));
+  const test::Ran usual = test::run_command({"profile", "-t", "cuda,vulkan", "/no/such/program"});
+  CHECK(usual.code == kFailure);  // it gets as far as the program
+  CHECK_THAT(usual.messages, contains_text("Warning: --trace=vulkan is left out. Of graphics, "));
 }
 
 TEST_CASE("options that are none are named, with what to do") {
@@ -597,11 +593,9 @@ TEST_CASE("command lines of nsys from guides and scripts are taken as they stand
 
 TEST_CASE("commands of nsys that we do not have are named, with what to do") {
   for (const char* name : {"nvprof", "ncu", "plugins", "finalize", "service"}) {
-    std::ostringstream messages;
-    std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
-    CHECK(run({name, "x"}) == kUsage);
-    std::cerr.rdbuf(before);
-    CHECK_THAT(messages.str(), contains_text(std::string("There is no command ") + name + ". "));
+    const test::Ran told = test::run_command({name, "x"});
+    CHECK(told.code == kUsage);
+    CHECK_THAT(told.messages, contains_text(std::string("There is no command ") + name + ". "));
   }
 }
 

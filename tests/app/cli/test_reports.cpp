@@ -6,16 +6,18 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "command.h"
 #include "model/export/trace_file_export.h"
 #include "model/trace/trace_builder.h"
+#include "ran_command.h"
 #include "support/catch.h"
 #include "support/measured_run.h"
 #include "support/paths.h"
 
 using namespace lanescope;
+using test::Ran;
+using test::run_command;
 
 namespace {
 
@@ -27,52 +29,34 @@ nlohmann::json json_in(const std::filesystem::path& file) {
   return nlohmann::json::parse(stream);
 }
 
-std::string help_of(const std::string& command) {
-  std::ostringstream output;
-  std::streambuf* const before = std::cout.rdbuf(output.rdbuf());
-  static_cast<void>(cli::run({command, "--help"}));
-  std::cout.rdbuf(before);
-  return output.str();
-}
-
 }  // namespace
 
 TEST_CASE("an empty list of reports is no missing file") {
-  std::ostringstream messages;
-  std::streambuf* const before = std::cerr.rdbuf(messages.rdbuf());
-  const int code = cli::run({"stats", "-r", ",", trace("cuda_streams")});
-  std::cerr.rdbuf(before);
-  CHECK(code == cli::kUsage);
-  CHECK_THAT(messages.str(), contains_text("-r names no report"));
+  const Ran told = run_command({"stats", "-r", ",", trace("cuda_streams")});
+  CHECK(told.code == cli::kUsage);
+  CHECK_THAT(told.messages, contains_text("-r names no report"));
 }
 
 TEST_CASE("stats says once, in one line, what a trace lacks for its reports") {
   const std::string file = trace("transpositions");  // only kernels and copies
-  std::ostringstream messages, tables;
-  std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
-  std::streambuf* const output = std::cout.rdbuf(tables.rdbuf());
-  const int code = cli::run({"stats", file});
-  std::cout.rdbuf(output);
-  std::cerr.rdbuf(errors);
-  CHECK(code == cli::kSuccess);
-  CHECK(messages.str() ==
+  const Ran told = run_command({"stats", file});
+  CHECK(told.code == cli::kSuccess);
+  CHECK(told.messages ==
         "SKIPPED: " + file + " does not contain NV Tools Extension (NVTX) data, OS Runtime trace data or CUDA Unified Memory CPU page faults data.\n");
 }
 
 TEST_CASE("reports of nsys that there are not here are skipped with advice, and the others printed") {
   const test::TemporaryFolder folder;
   const std::string file = trace("transpositions");
-  std::ostringstream messages;
-  std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
-  const int code = cli::run({"stats", "-q", "-f", "csv", "-o", (folder.path() / "x").string(), "-r",
-                             "cuda_gpu_kern_sum,openmp_sum,vulkan_marker_sum,wddm_queue_sum,dx12_pix_sum,openacc_sum,syscall_sum,opengl_khr_range_sum", file});
-  const int alone = cli::run({"stats", "-r", "openmp_sum", file});
-  std::cerr.rdbuf(errors);
-  CHECK(code == cli::kSuccess);
-  CHECK(alone == cli::kSuccess);
+  const Ran told =
+      run_command({"stats", "-q", "-f", "csv", "-o", (folder.path() / "x").string(), "-r",
+                   "cuda_gpu_kern_sum,openmp_sum,vulkan_marker_sum,wddm_queue_sum,dx12_pix_sum,openacc_sum,syscall_sum,opengl_khr_range_sum", file});
+  const Ran alone = run_command({"stats", "-r", "openmp_sum", file});
+  CHECK(told.code == cli::kSuccess);
+  CHECK(alone.code == cli::kSuccess);
   CHECK(std::filesystem::exists(folder.path() / "x_cuda_gpu_kern_sum.csv"));
-  CHECK_THAT(messages.str(), contains_text("SKIPPED: There is no report openmp_sum. Calls are marked with NVTX: see nvtx_sum.\n"));
-  const std::string all = messages.str();
+  const std::string all = told.messages + alone.messages;
+  CHECK_THAT(all, contains_text("SKIPPED: There is no report openmp_sum. Calls are marked with NVTX: see nvtx_sum.\n"));
   CHECK(std::count(all.begin(), all.end(), '\n') == 8);
 }
 
@@ -80,11 +64,9 @@ TEST_CASE("reports and rules are found by the names that older versions of nsys 
   const test::TemporaryFolder folder;
   const std::string file = trace("torch_training_workers0");
   const auto told = [&](const char* command, const char* names, const char* output) {
-    std::ostringstream messages;
-    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
-    CHECK(cli::run({command, "-q", "-f", "csv", "-o", (folder.path() / output).string(), "-r", names, file}) == cli::kSuccess);
-    std::cerr.rdbuf(errors);
-    return messages.str();
+    const Ran ran = run_command({command, "-q", "-f", "csv", "-o", (folder.path() / output).string(), "-r", names, file});
+    CHECK(ran.code == cli::kSuccess);
+    return ran.messages;
   };
   const auto content = [&](const char* name) {
     std::ifstream stream(folder.path() / name);
@@ -148,12 +130,9 @@ TEST_CASE("diff fails a build for metrics of kernels that are named, and for tho
   const auto diff = [&](std::vector<std::string> limits) {
     std::vector<std::string> words = {"diff", before, after, "-q", "-f", "csv", "--force-overwrite", "-o", output};
     for (const std::string& limit : limits) words.insert(words.end(), {"--fail-above", limit});
-    std::ostringstream messages;
-    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
-    const int code = cli::run(words);
-    std::cerr.rdbuf(errors);
-    said = messages.str();
-    return code;
+    const Ran ran = run_command(words);
+    said = ran.messages;
+    return ran.code;
   };
   CHECK(diff({"5%"}) == cli::kSuccess);  // half the time
   CHECK(said.empty());
@@ -246,12 +225,9 @@ TEST_CASE("no command writes its answer over what it reads, nor removes that whe
   for (std::vector<std::string> words : commands) {
     words.emplace_back("--force-overwrite");
     CAPTURE(words);
-    std::ostringstream messages;
-    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
-    const int code = cli::run(words);
-    std::cerr.rdbuf(errors);
-    CHECK(code == cli::kUsage);
-    CHECK_THAT(messages.str(), contains_text("can't be written over itself. Name another file with -o."));
+    const Ran told = run_command(words);
+    CHECK(told.code == cli::kUsage);
+    CHECK_THAT(told.messages, contains_text("can't be written over itself. Name another file with -o."));
     CHECK(bytes(file) == content);
     CHECK(bytes(ncu) == counted);
     CHECK(std::filesystem::is_symlink(link));
@@ -321,15 +297,12 @@ TEST_CASE("kernels counts launches at the same time once in what they could win,
   CHECK(kernels[0]["Winnable at Most (ns)"].get<double>() == Approx((1 - 4.0 / 32) * 0.85 * 4e6 * 3 / 4).margin(1));
   CHECK(kernels[0]["Winnable at Most (ns)"] == analyzed[0]["Winnable at Most (ns)"]);
   CHECK(kernels[0]["GridXYZ"] == "13200 1 1");
-  std::ostringstream printed;
-  std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
-  const int code = cli::run({"kernels", file});
-  std::cout.rdbuf(before);
-  CHECK(code == cli::kSuccess);
-  CHECK_THAT(printed.str(), contains_text("scattered, grid 13200 × 1 × 1, block 256 × 1 × 1\n   2.000 ms, bound by"));
-  CHECK_THAT(printed.str(), contains_text("; 2 launches like it take 4.000 ms"));
-  CHECK_THAT(printed.str(), contains_text("at most 75 % of what they take together can be won."));
-  CHECK_THAT(printed.str(), contains_text("global_access: up to 2.231 ms (74 %)."));
+  const Ran printed = run_command({"kernels", file});
+  CHECK(printed.code == cli::kSuccess);
+  CHECK_THAT(printed.output, contains_text("scattered, grid 13200 × 1 × 1, block 256 × 1 × 1\n   2.000 ms, bound by"));
+  CHECK_THAT(printed.output, contains_text("; 2 launches like it take 4.000 ms"));
+  CHECK_THAT(printed.output, contains_text("at most 75 % of what they take together can be won."));
+  CHECK_THAT(printed.output, contains_text("global_access: up to 2.231 ms (74 %)."));
   CHECK(analyzed[0]["BlockXYZ"] == "256 1 1");
 }
 
@@ -407,13 +380,10 @@ TEST_CASE("what is printed in JSON is one document, however many tables it has")
 TEST_CASE("an NVTX range without an index is the first of its name, which is said, once") {
   const test::TemporaryFolder folder;
   const auto told = [&](const std::string& command, const std::string& range) {
-    std::ostringstream messages;
-    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
-    const int code = cli::run({command, "-q", "-f", "csv", "--force-overwrite", "-o", (folder.path() / "x").string(), "--filter-nvtx", range,
-                               trace("torch_training_workers0")});  // 20 steps, each with one "forward"
-    std::cerr.rdbuf(errors);
-    CHECK(code == cli::kSuccess);
-    const std::string text = messages.str(),
+    const Ran ran = run_command({command, "-q", "-f", "csv", "--force-overwrite", "-o", (folder.path() / "x").string(), "--filter-nvtx", range,
+                                 trace("torch_training_workers0")});  // 20 steps, each with one "forward"
+    CHECK(ran.code == cli::kSuccess);
+    const std::string text = ran.messages,
                       note = "lanescope: " + range + " is the first of 20 NVTX ranges of this name in a process. The next one: --filter-nvtx " + range + "/1\n";
     const std::size_t at = text.find(note);
     return at != std::string::npos && text.find(note, at + 1) == std::string::npos && text.find("is the first") == text.rfind("is the first");
@@ -429,11 +399,7 @@ TEST_CASE("an NVTX range without an index is the first of its name, which is sai
 TEST_CASE("a question that is asked twice has both of its answers") {
   const test::TemporaryFolder folder;
   const std::string file = trace("cause_tiny_kernels"), out = (folder.path() / "out").string();
-  std::ostringstream printed;
-  std::streambuf* const output = std::cout.rdbuf(printed.rdbuf());
-  const int code = cli::run({"analyze", "-q", "-f", "json", "-o", out, "-r", "gpu_bubbles:gap=5us", "-r", "gpu_bubbles:gap=7us", file});
-  std::cout.rdbuf(output);
-  CHECK(code == cli::kSuccess);
+  CHECK(run_command({"analyze", "-q", "-f", "json", "-o", out, "-r", "gpu_bubbles:gap=5us", "-r", "gpu_bubbles:gap=7us", file}).code == cli::kSuccess);
   CHECK(std::filesystem::exists(out + "_gpu_bubbles.json"));
   CHECK(std::filesystem::exists(out + "_gpu_bubbles_1.json"));
   CHECK(json_in(out + "_gpu_bubbles.json") != json_in(out + "_gpu_bubbles_1.json"));
@@ -460,15 +426,11 @@ TEST_CASE("analyze says what the time of a step went to: to programs each part, 
   const auto path = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words{"analyze", "--critical-path", file};
     words.insert(words.end(), more.begin(), more.end());
-    std::ostringstream printed;
-    std::streambuf* const output = std::cout.rdbuf(printed.rdbuf());
-    const int code = cli::run(words);
-    std::cout.rdbuf(output);
-    return std::pair(code, printed.str());
+    return run_command(words);
   };
-  const std::string outside = path({"--filter-time", "1000s/1001s"}).second;
+  const std::string outside = path({"--filter-time", "1000s/1001s"}).output;
   CHECK_THAT(outside, contains_text("from 1000.000000 s to 1001.000000 s, 1.000 s:") && contains_text("The recording has nothing then: it lasts from"));
-  REQUIRE(path({"--filter-nvtx", "step 7", "-q", "-f", "json", "-o", out}).first == cli::kSuccess);
+  REQUIRE(path({"--filter-nvtx", "step 7", "-q", "-f", "json", "-o", out}).code == cli::kSuccess);
   const nlohmann::json parts = json_in(out + "_critical_path.json"), sums = json_in(out + "_critical_path_sums.json");
   std::int64_t of_parts = 0, of_sums = 0, on_gpu = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -483,15 +445,15 @@ TEST_CASE("analyze says what the time of a step went to: to programs each part, 
   CHECK(of_parts == of_sums);
   CHECK(static_cast<double>(sums[0]["Total Time (ns)"].get<std::int64_t>()) == Approx(15e6).epsilon(0.05));  // the loader takes 15 ms in each step
 
-  const auto [code, text] = path({"--filter-nvtx", "step 7", "--language", "en"});
-  CHECK(code == cli::kSuccess);
-  CHECK(text.starts_with("Critical path of \"step 7\" in "));
-  CHECK_THAT(text, contains_text("Work of the GPU, GPU 0: "));
+  const Ran of_step = path({"--filter-nvtx", "step 7", "--language", "en"});
+  CHECK(of_step.code == cli::kSuccess);
+  CHECK(of_step.output.starts_with("Critical path of \"step 7\" in "));
+  CHECK_THAT(of_step.output, contains_text("Work of the GPU, GPU 0: "));
   // Of a long time the longest parts are named, and what is left out adds up to the rest.
-  CHECK_THAT(path({"--filter-time", "0s/100s", "--language", "en"}).second, contains_text("The longest of its ") && contains_text(" further parts, "));
-  CHECK(path({}).first == cli::kUsage);
-  CHECK(path({"--filter-nvtx", "step 7", "--filter-time", "0s/1s"}).first == cli::kUsage);
-  CHECK(path({"--filter-nvtx", "step 7", "-r", "tail"}).first == cli::kUsage);
+  CHECK_THAT(path({"--filter-time", "0s/100s", "--language", "en"}).output, contains_text("The longest of its ") && contains_text(" further parts, "));
+  CHECK(path({}).code == cli::kUsage);
+  CHECK(path({"--filter-nvtx", "step 7", "--filter-time", "0s/1s"}).code == cli::kUsage);
+  CHECK(path({"--filter-nvtx", "step 7", "-r", "tail"}).code == cli::kUsage);
 }
 
 TEST_CASE("every command takes a time range in the same words, and in those that it had") {
@@ -520,7 +482,7 @@ TEST_CASE("every command takes a time range in the same words, and in those that
     CHECK(written({"--times", time}) == part);
     CHECK(written({"--time", time}) == part);
     CHECK(written({"--times", time, "--filter-time", time}) == "failed");
-    const std::string help = help_of(words.front());
+    const std::string help = run_command({words.front(), "--help"}).output;
     CHECK_THAT(help, contains_text("--filter-time [START]/[END]"));
     CHECK_THAT(help, !contains_text("--times") && !contains_text("--time "));
   }
@@ -544,12 +506,9 @@ TEST_CASE("a cost that is not known is no number for programs either") {
 TEST_CASE("an export of a time that the recording does not hold says so") {
   const test::TemporaryFolder folder;
   const auto messages = [&](const char* time) {
-    std::ostringstream said;
-    std::streambuf* const errors = std::cerr.rdbuf(said.rdbuf());
-    const int code = cli::run({"export", trace("cause_lock"), "-t", "csv", "--filter-time", time, "-o", (folder.path() / "out.csv").string(), "-f"});
-    std::cerr.rdbuf(errors);
-    CHECK(code == cli::kSuccess);
-    return said.str();
+    const Ran ran = run_command({"export", trace("cause_lock"), "-t", "csv", "--filter-time", time, "-o", (folder.path() / "out.csv").string(), "-f"});
+    CHECK(ran.code == cli::kSuccess);
+    return ran.messages;
   };
   CHECK_THAT(messages("100s/120s"), contains_text("so nothing of the chosen time is in it."));
   CHECK_THAT(messages("0s/120s"), !contains_text("nothing of the chosen time"));
@@ -563,14 +522,9 @@ TEST_CASE("nothing is said about idle time where a file does not say when its ke
                          "\"1\",\"7\",\"app\",\"k\",\"1\",\"7\",\"0\",\"3,000\"\n";
   REQUIRE(cli::run({"import", file, "-o", imported}) == cli::kSuccess);
   const auto printed = [](const std::vector<std::string>& words) {
-    std::ostringstream text, messages;
-    std::streambuf* const output = std::cout.rdbuf(text.rdbuf());
-    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
-    const int code = cli::run(words);
-    std::cout.rdbuf(output);
-    std::cerr.rdbuf(errors);
-    CHECK(code == cli::kSuccess);
-    return text.str() + messages.str();
+    const Ran ran = run_command(words);
+    CHECK(ran.code == cli::kSuccess);
+    return ran.output + ran.messages;
   };
   for (const std::string& of : {file, imported}) {
     CHECK_THAT(printed({"analyze", "-f", "column", of}), !contains_text("never idle"));
