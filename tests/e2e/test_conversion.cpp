@@ -5,25 +5,20 @@
 #include <cstdlib>
 #include <fstream>
 #include <regex>
-#include <sstream>
 
 #include "model/import/open_trace.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 #include "support/trace_text.h"
 
 using namespace lanescope;
+using test::content;
 using test::data_file;
 using test::TemporaryFolder;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string content(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // The result of a run of the program: its exit code and output.
 struct Run {

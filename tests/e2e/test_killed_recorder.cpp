@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "recorder.h"
+#include "support/await.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -45,22 +46,13 @@ std::size_t status_of(pid_t pid, std::string_view name) {
 // Bytes of shared memory that the process has.
 std::size_t shared_memory_of(pid_t pid) { return status_of(pid, "RssShmem:") << 10; }
 
-template <typename Condition>
-void wait_until(Condition holds) {
-  const auto end = std::chrono::steady_clock::now() + 60s;
-  while (!holds()) {
-    REQUIRE(std::chrono::steady_clock::now() < end);
-    std::this_thread::sleep_for(5ms);
-  }
-}
-
 // The program, which has forked a child that is recorded as well.
 std::vector<pid_t> recorded_family(const std::filesystem::path& numbers) {
-  wait_until([&] { return numbers_in(numbers).size() == 1; });
+  test::await([&] { return numbers_in(numbers).size() == 1; });
   const pid_t parent = numbers_in(numbers).front();
-  wait_until([&] { return shared_memory_of(parent) > kHeaders; });
+  test::await([&] { return shared_memory_of(parent) > kHeaders; });
   kill(parent, SIGUSR1);
-  wait_until([&] { return numbers_in(numbers).size() == 2; });
+  test::await([&] { return numbers_in(numbers).size() == 2; });
   return numbers_in(numbers);
 }
 
@@ -74,7 +66,7 @@ void check_that_memory_returns(const std::vector<pid_t>& processes) {
   // It rests once behind each thousand of ranges. Recorded, these would take many times the limit.
   constexpr std::size_t kRests = 300;
   const auto rests = [](pid_t each) { return status_of(each, "voluntary_ctxt_switches:"); };
-  for (const pid_t each : processes) wait_until([&, before = rests(each)] { return rests(each) >= before + kRests; });
+  for (const pid_t each : processes) test::await([&, before = rests(each)] { return rests(each) >= before + kRests; });
   for (const pid_t each : processes) CHECK(shared_memory_of(each) <= kRecords);
 }
 
@@ -91,7 +83,7 @@ std::set<std::string> sockets_of(pid_t pid) {
 
 // The last child of the process, once it has a connection that its parent does not have: it has asked the recorder.
 void wait_until_a_child_asks(pid_t parent, std::size_t children) {
-  wait_until([&] {
+  test::await([&] {
     std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
     const std::vector<pid_t> all{std::istream_iterator<pid_t>(list), std::istream_iterator<pid_t>()};
     if (all.size() < children) return false;
@@ -124,7 +116,7 @@ TEST_CASE("a recorder that is killed leaves the file that it was replacing besid
   std::ofstream(file) << "earlier";
   LanescopeProcess recorder(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-f", "-o", "x",
                                             program("lanescope_program_nvtx_outliving").string(), folder.path() / "numbers"});
-  wait_until([&] { return std::filesystem::exists(earlier) && std::filesystem::file_size(file) > std::string_view("earlier").size(); });
+  test::await([&] { return std::filesystem::exists(earlier) && std::filesystem::file_size(file) > std::string_view("earlier").size(); });
   const std::vector<pid_t> processes = numbers_in(folder.path() / "numbers");
   kill_recorder(recorder);
   CHECK(recorder.wait() == 128 + SIGKILL);
@@ -149,7 +141,7 @@ TEST_CASE("a process that waits for a recorder which is killed goes on at once, 
   wait_until_a_child_asks(parent, 2);
   CHECK(numbers_in(numbers).size() == 2);
   kill_recorder(recorder);
-  wait_until([&] { return numbers_in(numbers).size() == 3; });
+  test::await([&] { return numbers_in(numbers).size() == 3; });
   CHECK(std::chrono::steady_clock::now() - before < 5s);  // for so long it would wait for the answer
   check_that_memory_returns(numbers_in(numbers));
   kill(parent, SIGTERM);
@@ -164,7 +156,7 @@ TEST_CASE("a program that is attached to by a recorder which is killed gets its 
   const char* const arguments[] = {binary.c_str(), file.c_str(), nullptr};
   pid_t target = 0;
   REQUIRE(posix_spawn(&target, binary.c_str(), nullptr, nullptr, const_cast<char* const*>(arguments), environ) == 0);
-  wait_until([&] { return numbers_in(numbers).size() == 1; });
+  test::await([&] { return numbers_in(numbers).size() == 1; });
   {
     LanescopeProcess recorder(folder.path(), {"attach", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", std::to_string(target)});
     const std::vector<pid_t> processes = recorded_family(numbers);

@@ -4,27 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
-#include <thread>
 
+#include "support/await.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
+using lanescope::test::await;
+using lanescope::test::content;
 using lanescope::test::data_file;
 using lanescope::test::TemporaryFolder;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string content(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // A folder in which shell commands run, with the programs of this build in PATH, and with separate sessions.
 class Shell {
@@ -56,15 +51,6 @@ class Shell {
 };
 
 std::string trace() { return data_file("torch_training_workers0.trace").string(); }
-
-template <typename Condition>
-void await(Condition condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    REQUIRE(std::chrono::steady_clock::now() < give_up);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
 
 }  // namespace
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "../recorder.h"
+#include "support/await.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -66,15 +67,6 @@ std::vector<std::string> quietly(const std::string& command, std::vector<std::st
 std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
 
 std::uint64_t steps(const fs::path& file) { return count_events(*load(file), TrackKind::kNvtxRanges, "step"); }
-
-template <typename Condition>
-void await(Condition condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    REQUIRE(std::chrono::steady_clock::now() < give_up);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "model/file/trace_file.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 
 namespace lanescope::test {
 
@@ -49,10 +50,6 @@ inline std::vector<std::uint64_t> write_file(const std::filesystem::path& path) 
   return ends;
 }
 
-inline std::string read_bytes(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 inline void write_bytes(const std::filesystem::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 // The number of frames that the reader still gives, each of which must be as it was written.

@@ -12,18 +12,16 @@
 
 #include "model/file/privacy.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
 using namespace lanescope;
+using test::content;
 using test::TemporaryFolder;
 namespace fs = std::filesystem;
 
 namespace {
 
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 void put(NewFile& file, const std::string& text) { REQUIRE(::write(file.descriptor(), text.data(), text.size()) == static_cast<ssize_t>(text.size())); }
 mode_t mode_of(const fs::path& path) {

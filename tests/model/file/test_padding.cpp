@@ -1,13 +1,13 @@
 // Padding: what a file must contain so that it is as large as readers demand for its contents (docs/file-format.md, Limits).
 #include <array>
 #include <cstring>
-#include <fstream>
 
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
 #include "model/file/message_size.h"
 #include "model/file/trace_file.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -28,11 +28,6 @@ std::vector<FrameContent> append_texts(std::size_t count, std::vector<std::byte>
     contents.push_back(content_of(header.type, payload));
   }
   return contents;
-}
-
-std::string whole(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -123,7 +118,7 @@ TEST_CASE("a file is the same whether it is told what its frames hold, or finds 
       CHECK(writer->finished_size() == foreseen);
     }
     REQUIRE(writer->finish());
-    files.push_back(whole(path));
+    files.push_back(test::content(path));
   }
   CHECK(files[0].size() > 18'000'000);  // four bytes for each text
   CHECK((files[0] == files[1]));

@@ -27,7 +27,7 @@ TEST_CASE("a file cut at any byte opens with every frame that was whole") {
   TemporaryFolder folder;
   const auto whole = folder.path() / "whole.trace";
   const auto ends = write_file(whole);
-  const std::string bytes = read_bytes(whole);
+  const std::string bytes = content(whole);
   const auto cut = folder.path() / "cut.trace";
   for (std::size_t size = sizeof(FileHeader); size < bytes.size(); ++size) {
     write_bytes(cut, bytes.substr(0, size));
@@ -62,7 +62,7 @@ TEST_CASE("a damaged frame is skipped and counted, and the rest is read") {
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path);
-  std::string bytes = read_bytes(path);
+  std::string bytes = content(path);
   bytes[ends[1] + sizeof(FrameHeader)] ^= 1;  // inside the payload of frame 2
   write_bytes(path, bytes);
   auto reader = TraceFileReader::open(path);
@@ -78,7 +78,7 @@ TEST_CASE("damaged frames that follow each other count as many as they are, by t
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path);
-  std::string bytes = read_bytes(path);
+  std::string bytes = content(path);
   for (const std::size_t before : {ends[0], ends[1], ends[3]}) bytes[before + sizeof(FrameHeader)] ^= 1;
   write_bytes(path, bytes);
   auto reader = TraceFileReader::open(path);
@@ -93,7 +93,7 @@ TEST_CASE("a damaged index is a damaged frame of a file that is finished") {
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path);
-  std::string bytes = read_bytes(path);
+  std::string bytes = content(path);
   bytes[ends.back() + sizeof(FrameHeader)] ^= 1;
   write_bytes(path, bytes);
   auto reader = TraceFileReader::open(path);
@@ -118,7 +118,7 @@ TEST_CASE("a frame whose header claims gigabytes does not hide the frames behind
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path);
-  std::string bytes = read_bytes(path);
+  std::string bytes = content(path);
   const std::uint32_t huge = 0x7fffffff;
   bytes.replace(ends[0] + offsetof(FrameHeader, stored_size), sizeof(huge), reinterpret_cast<const char*>(&huge), sizeof(huge));
   write_bytes(path, bytes);
@@ -130,14 +130,14 @@ TEST_CASE("a frame whose header claims gigabytes does not hide the frames behind
 TEST_CASE("files that are not ours are refused with one sentence") {
   TemporaryFolder folder;
   const auto path = folder.path() / "foreign";
-  const auto [content, expected] = GENERATE(table<std::string, std::string>({
+  const auto [text, expected] = GENERATE(table<std::string, std::string>({
       {"", "is empty"},
       {"hello", "is not a .trace file"},
       {std::string("SQLite format 3\0", 16), "lanescope import"},
       {"{\"traceEvents\": []}", "JSON"},
       {"\x89LST", "cut off"},
   }));
-  write_bytes(path, content);
+  write_bytes(path, text);
   const auto reader = TraceFileReader::open(path);
   REQUIRE_FALSE(reader);
   CHECK_THAT(reader.error().text, contains_text(expected));
@@ -147,7 +147,7 @@ TEST_CASE("a file of a newer major version is refused, a newer minor version is 
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   write_file(path);
-  std::string bytes = read_bytes(path);
+  std::string bytes = content(path);
   bytes[offsetof(FileHeader, minor_version)] = 9;
   write_bytes(path, bytes);
   CHECK(TraceFileReader::open(path));
@@ -240,7 +240,7 @@ TEST_CASE("an index of many entries is several frames, by which every frame is f
     CHECK(reader->condition().finished);
   };
   check(kManyFrames / 1'000);
-  const std::string whole = read_bytes(path);
+  const std::string whole = content(path);
   std::size_t index_frames = 0;
   for (std::size_t at = sizeof(FileHeader) + bytes.size(); at + sizeof(FileTrailer) < whole.size(); ++index_frames) {
     FrameHeader header;
@@ -284,7 +284,7 @@ TEST_CASE("an index whose entries repeat, overlap, or leave a frame out is not u
     entry.set_offset(offset);
     entry.set_type(6);
     FrameHeader header;
-    const std::string bytes = read_bytes(path);
+    const std::string bytes = content(path);
     if (offset + sizeof(header) <= bytes.size()) std::memcpy(&header, bytes.data() + offset, sizeof(header));
     entry.set_stored_size(offset == kFirst + 8 ? 0 : header.stored_size);
   }
@@ -310,7 +310,7 @@ TEST_CASE("what looks like frames and is none is searched as far as the limit, a
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   const auto ends = write_unfinished(path);
-  std::string bytes = read_bytes(path);
+  std::string bytes = content(path);
   constexpr std::size_t kFalseFrames = 400'000;  // each claims nearly all of the rest as its length: 1.3 TB to look at
   const std::size_t size = bytes.size() + kFalseFrames * 16;
   while (bytes.size() < size) {
@@ -333,7 +333,7 @@ TEST_CASE("a few false beginnings of frames hide no frame behind them") {
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path);
-  std::string bytes = read_bytes(path);
+  std::string bytes = content(path);
   std::string damage;
   for (int i = 0; i < 50; ++i) {
     FrameHeader header;

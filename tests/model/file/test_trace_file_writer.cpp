@@ -20,7 +20,7 @@ TEST_CASE("an existing file is overwritten only where that is asked for") {
   const auto refused = TraceFileWriter::create(path, Overwrite::kRefuse);
   REQUIRE_FALSE(refused);
   CHECK_THAT(refused.error().text, contains_text("exists already"));
-  CHECK(read_bytes(path) == "precious");
+  CHECK(content(path) == "precious");
   CHECK(TraceFileWriter::create(path, Overwrite::kAllow));
 }
 
@@ -47,12 +47,12 @@ TEST_CASE("an old file is replaced by the first event of the new one, not before
   TemporaryFolder folder;
   const auto path = folder.path() / "x.trace";
   write_file(path);
-  const std::string old = read_bytes(path);
+  const std::string old = content(path);
   auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
   REQUIRE(writer);
   CHECK_FALSE(writer->is_in_place());
   REQUIRE(writer->append(frame_bytes(0)));
-  CHECK(read_bytes(path) == old);
+  CHECK(content(path) == old);
   REQUIRE(writer->append(event_frame(7)));
   CHECK(writer->is_in_place());
   auto reader = TraceFileReader::open(path);
@@ -98,7 +98,7 @@ TEST_CASE("a writer knows that its file was moved, removed or overwritten, whate
     if (is_emptied)
       std::filesystem::resize_file(path, 0);
     else
-      std::ofstream(path, std::ios::in | std::ios::out | std::ios::binary) << read_bytes(other);
+      std::ofstream(path, std::ios::in | std::ios::out | std::ios::binary) << content(other);
     CHECK(writer->whereabouts().kind == Whereabouts::kOverwritten);
     REQUIRE(writer->append(event_frame(8)));
     CHECK(writer->whereabouts().kind == Whereabouts::kOverwritten);
@@ -126,16 +126,16 @@ TEST_CASE("an old file stays where the new one comes to nothing, and goes where 
   TemporaryFolder folder;
   const auto path = folder.path() / "x.trace";
   write_file(path);
-  const std::string old = read_bytes(path);
+  const std::string old = content(path);
   {
     auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
     REQUIRE(writer->append(frame_bytes(0)));
   }
-  CHECK(read_bytes(path) == old);
+  CHECK(content(path) == old);
   auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
   REQUIRE(writer->append(frame_bytes(0)));
   REQUIRE(writer->finish());
-  CHECK(read_bytes(path) != old);
+  CHECK(content(path) != old);
   writer->discard();
   CHECK(std::filesystem::is_empty(folder.path()));
 }
@@ -144,18 +144,18 @@ TEST_CASE("a file that a new one has replaced lies beside it until that is kept,
   const TemporaryFolder folder;
   const auto path = folder.path() / "x.trace", earlier = folder.path() / "x.trace.earlier";
   write_file(path);
-  const std::string old = read_bytes(path);
+  const std::string old = content(path);
   const auto files = [&] { return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()); };
   auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
   REQUIRE(writer->append(event_frame(1)));
-  REQUIRE(read_bytes(path) != old);
-  CHECK(read_bytes(earlier) == old);
+  REQUIRE(content(path) != old);
+  CHECK(content(earlier) == old);
   CHECK(writer->earlier() == earlier);
   const auto elsewhere = folder.path() / "elsewhere";
   SECTION("kept") {
     REQUIRE(writer->finish());
     CHECK(writer->earlier().empty());
-    CHECK(read_bytes(path) != old);
+    CHECK(content(path) != old);
     CHECK(files() == 1);
     SECTION("and then thrown away after all") {
       CHECK(writer->discard().empty());
@@ -164,18 +164,18 @@ TEST_CASE("a file that a new one has replaced lies beside it until that is kept,
   }
   SECTION("thrown away") {
     CHECK(writer->discard().empty());
-    CHECK(read_bytes(path) == old);
+    CHECK(content(path) == old);
     CHECK(files() == 1);
   }
   SECTION("given up, as when the process is killed") {
     *writer = std::move(*TraceFileWriter::create(elsewhere, Overwrite::kRefuse));
-    CHECK(read_bytes(path) != old);
-    CHECK(read_bytes(earlier) == old);
+    CHECK(content(path) != old);
+    CHECK(content(earlier) == old);
     auto next = TraceFileWriter::create(path, Overwrite::kAllow);  // it lays what it replaces beside both
     REQUIRE(next->append(event_frame(2)));
     REQUIRE(next->earlier() == folder.path() / "x.trace.earlier.1");
     REQUIRE(next->finish());
-    CHECK(read_bytes(earlier) == old);
+    CHECK(content(earlier) == old);
     CHECK_FALSE(std::filesystem::exists(folder.path() / "x.trace.earlier.1"));
   }
   SECTION("moved by others") {
@@ -185,8 +185,8 @@ TEST_CASE("a file that a new one has replaced lies beside it until that is kept,
       REQUIRE(writer->finish());
     else
       CHECK(writer->discard().empty());
-    CHECK(read_bytes(path) == old);
-    CHECK(read_bytes(elsewhere) != old);
+    CHECK(content(path) == old);
+    CHECK(content(elsewhere) != old);
     CHECK(files() == 2);
   }
   SECTION("moved, and others put a file there") {
@@ -199,14 +199,14 @@ TEST_CASE("a file that a new one has replaced lies beside it until that is kept,
     } else {
       CHECK(writer->discard() == earlier);
     }
-    CHECK(read_bytes(path) == "other");
-    CHECK(read_bytes(earlier) == old);
+    CHECK(content(path) == "other");
+    CHECK(content(earlier) == old);
   }
   SECTION("with what was replaced removed by others") {
     std::filesystem::remove(earlier);
     std::ofstream(earlier) << "other";
     CHECK(writer->discard().empty());
-    CHECK(read_bytes(earlier) == "other");
+    CHECK(content(earlier) == "other");
     CHECK_FALSE(std::filesystem::exists(path));
   }
 }
@@ -215,7 +215,7 @@ TEST_CASE("a finished file that is added to stays as it was until all of that is
   const TemporaryFolder folder;
   const auto path = folder.path() / "finished.trace";
   write_file(path);
-  const std::string before = read_bytes(path);
+  const std::string before = content(path);
   const auto frames_now = [&] {
     auto reader = TraceFileReader::open(path);
     REQUIRE(reader);
@@ -228,9 +228,9 @@ TEST_CASE("a finished file that is added to stays as it was until all of that is
     auto given_up = TraceFileWriter::reopen(path);
     REQUIRE(given_up);
     REQUIRE(given_up->append(frame_bytes(kFrames)));
-    CHECK(read_bytes(path) == before);
+    CHECK(content(path) == before);
   }
-  CHECK(read_bytes(path) == before);
+  CHECK(content(path) == before);
   {
     auto writer = TraceFileWriter::reopen(path);
     REQUIRE(writer);
@@ -246,7 +246,7 @@ TEST_CASE("a finished file that is added to stays as it was until all of that is
     REQUIRE_FALSE(finished);
     CHECK_THAT(finished.error().text, contains_text("It is as it was"));
   }
-  CHECK(read_bytes(path) == before);
+  CHECK(content(path) == before);
   CHECK(frames_now() == kFrames);
 
   auto writer = TraceFileWriter::reopen(path);
@@ -278,12 +278,12 @@ TEST_CASE("what is added to a file goes to no other one that has its name by now
       REQUIRE(next->finish());
       own = next->identity();
     }
-    const std::string before = read_bytes(path);
+    const std::string before = content(path);
     CHECK(identity_of(path) != identity);
     const auto refused = TraceFileWriter::reopen(path, identity);
     REQUIRE_FALSE(refused);
     CHECK_THAT(refused.error().text, contains_text("was replaced by another recording"));
-    CHECK(read_bytes(path) == before);
+    CHECK(content(path) == before);
     CHECK(TraceFileWriter::reopen(path, own));
   }
 }

@@ -11,6 +11,7 @@
 #include "model/trace/segments/demanded_segments.h"
 #include "nsys_database.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -31,8 +32,7 @@ std::string refusal(const std::string& name, const std::string& content) {
 std::string gzipped(std::string_view text) {
   const test::TemporaryFolder folder;
   test::write_gzip(folder.path() / "packed", text);
-  std::ifstream file(folder.path() / "packed", std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return test::content(folder.path() / "packed");
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

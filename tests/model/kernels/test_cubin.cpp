@@ -9,18 +9,16 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::kernels;
+using test::content;
 
 namespace {
 
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-std::string image() { return text_of(test::data_file("kernels/transpositions.cubin")); }
+std::string image() { return content(test::data_file("kernels/transpositions.cubin")); }
 
 const CubinFunction& find(const Cubin& cubin, std::string_view name) {
   for (const CubinFunction& function : cubin.functions())

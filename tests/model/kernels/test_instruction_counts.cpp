@@ -24,6 +24,7 @@
 #include "model/trace/trace_builder.h"
 #include "recording.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -37,10 +38,7 @@ constexpr auto kCountsFrame = static_cast<proto::FrameType>(proto::FRAME_INSTRUC
 constexpr auto kCountsSource = static_cast<proto::FrameSource>(proto::SOURCE_KERNEL_METRICS);
 constexpr std::uint64_t kWarps = 1'000, kSectors = 32'000, kIdeal = 4'000;
 
-std::string cubin_image() {
-  std::ifstream file(data_file("kernels/transpositions.cubin"), std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string cubin_image() { return content(data_file("kernels/transpositions.cubin")); }
 
 const CubinFunction& by_columns(const Cubin& cubin) {
   for (const CubinFunction& function : cubin.functions())
@@ -316,8 +314,7 @@ TEST_CASE("recorded counts by opcode are those of Nsight Compute's instructions"
 
 // access_sizes.ptx loads and stores 1, 2, 4, 8 and 16 bytes, in this order.
 TEST_CASE("an instruction says how many bytes a thread loads or stores") {
-  std::ifstream file(data_file("kernels/access_sizes.cubin"), std::ios::binary);
-  const auto cubin = Cubin::read({std::istreambuf_iterator<char>(file), {}});
+  const auto cubin = Cubin::read(content(data_file("kernels/access_sizes.cubin")));
   REQUIRE(cubin);
   std::vector<std::uint32_t> loads, stores;
   for (const CubinFunction& function : cubin->functions()) {
