@@ -24,7 +24,6 @@ class TraceLoader : public QObject {
   void load(const QStringList& paths, Ticket ticket);
   void cancel();   // keeps the part that has been read, and emits cancelled()
   void abandon();  // no signal follows
-  [[nodiscard]] bool isLoading() const { return job_.isRunning(); }
 
  signals:
   void progressed(double fraction);  // 0 to 1

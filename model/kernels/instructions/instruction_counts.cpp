@@ -62,8 +62,6 @@ std::optional<AccessStride> stride_of(const Counts& counts, std::uint32_t bytes)
   return access_stride(static_cast<double>(counts.of(Count::kGlobalSectors)), static_cast<double>(counts.of(Count::kGlobalSectorsIdeal)), bytes);
 }
 
-std::string_view metric_of(Count count) noexcept { return kMetrics[static_cast<std::size_t>(count)]; }
-
 std::vector<std::string> instruction_metrics() { return {kMetrics.begin(), kMetrics.end()}; }
 
 void Counts::set(Count count, std::uint64_t value) noexcept {

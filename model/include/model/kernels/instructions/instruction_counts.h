@@ -31,9 +31,7 @@ enum class Count : std::uint8_t {
 };
 inline constexpr std::size_t kCountKinds = 9;
 
-// The metric of the SASS Metrics API: "smsp__sass_inst_executed".
-[[nodiscard]] std::string_view metric_of(Count count) noexcept;
-// The metrics to count.
+// The metrics of the SASS Metrics API to count: "smsp__sass_inst_executed", ...
 [[nodiscard]] std::vector<std::string> instruction_metrics();
 
 struct Counts {

@@ -1,5 +1,4 @@
-// What the kernel of the operating system did for threads. A trace keeps system calls as ranges of one NVTX domain, and events of tracepoints as marks
-// of another.
+// What the kernel of the operating system did for threads: a trace keeps system calls as ranges of an NVTX domain.
 #pragma once
 
 #include <string_view>
@@ -7,6 +6,5 @@
 namespace lanescope {
 
 inline constexpr std::string_view kSystemCallDomain = "System calls";
-inline constexpr std::string_view kKernelEventDomain = "Kernel events";
 
 }  // namespace lanescope
