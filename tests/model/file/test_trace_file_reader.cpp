@@ -1,4 +1,5 @@
 #include <cstring>
+#include <initializer_list>
 
 #include <sys/stat.h>
 
@@ -10,6 +11,17 @@
 
 using namespace lanescope;
 using namespace lanescope::test;
+
+namespace {
+
+// Changes the first byte of the payload of each frame that begins at one of these positions.
+void damage_frames(const std::filesystem::path& path, std::initializer_list<std::uint64_t> positions) {
+  std::string bytes = content(path);
+  for (const std::uint64_t begin : positions) bytes[begin + sizeof(FrameHeader)] ^= 1;
+  write_bytes(path, bytes);
+}
+
+}  // namespace
 
 TEST_CASE("a finished file gives back its frames in order and says that it is finished") {
   TemporaryFolder folder;
@@ -62,9 +74,7 @@ TEST_CASE("a damaged frame is skipped and counted, and the rest is read") {
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path);
-  std::string bytes = content(path);
-  bytes[ends[1] + sizeof(FrameHeader)] ^= 1;  // inside the payload of frame 2
-  write_bytes(path, bytes);
+  damage_frames(path, {ends[1]});
   auto reader = TraceFileReader::open(path);
   REQUIRE(reader);
   CHECK(frames_in(*reader) == kFrames - 1);
@@ -78,9 +88,7 @@ TEST_CASE("damaged frames that follow each other count as many as they are, by t
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path);
-  std::string bytes = content(path);
-  for (const std::size_t before : {ends[0], ends[1], ends[3]}) bytes[before + sizeof(FrameHeader)] ^= 1;
-  write_bytes(path, bytes);
+  damage_frames(path, {ends[0], ends[1], ends[3]});
   auto reader = TraceFileReader::open(path);
   REQUIRE(reader);
   CHECK(frames_in(*reader) == kFrames - 3);
@@ -93,9 +101,7 @@ TEST_CASE("a damaged index is a damaged frame of a file that is finished") {
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path);
-  std::string bytes = content(path);
-  bytes[ends.back() + sizeof(FrameHeader)] ^= 1;
-  write_bytes(path, bytes);
+  damage_frames(path, {ends.back()});
   auto reader = TraceFileReader::open(path);
   REQUIRE(reader);
   CHECK(frames_in(*reader) == kFrames);
@@ -104,9 +110,7 @@ TEST_CASE("a damaged index is a damaged frame of a file that is finished") {
   CHECK(reader->condition().finished);
   CHECK_FALSE(reader->next());
 
-  bytes[ends[0] + sizeof(FrameHeader)] ^= 1;  // the number of frames between two sound ones is no longer known
-  bytes[ends[1] + sizeof(FrameHeader)] ^= 1;
-  write_bytes(path, bytes);
+  damage_frames(path, {ends[0], ends[1]});  // the number of frames between two sound ones is no longer known
   auto again = TraceFileReader::open(path);
   REQUIRE(again);
   CHECK(frames_in(*again) == kFrames - 2);
