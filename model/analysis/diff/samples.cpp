@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "../wording.h"
 #include "idle/counter_readings.h"
 #include "loop/loop_work.h"
 #include "mean_change.h"

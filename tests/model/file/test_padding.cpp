@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
 #include "model/file/message_size.h"
