@@ -240,12 +240,12 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   const uid_t user = request.run_as ? request.run_as->user : geteuid();
   if (const std::optional<FirstFile> file = first_file(request)) {
     const Readers readers = readers_of(request.settings.cpu, user);
-    const EarlierFiles earlier = earlier_files(file->name, file->overwrite, EarlierFiles::Captures::kOne);
-    Result<CreatedFile> created = create_trace_file({file->name, file->overwrite, &earlier}, readers, pid);
+    const OutputName output{file->name, file->overwrite, earlier_files(file->name, file->overwrite, EarlierFiles::Captures::kOne)};
+    Result<CreatedFile> created = create_trace_file(output, readers, pid);
     if (!created && has_room_for_files(file->name)) obstacle.kind = Obstacle::kRequest;
     if (!created) return created.error();
     if (!created->note.empty()) environment.warnings.push_back(created->note);
-    log->open(std::move(created->file), start, share_files(file->name, file->overwrite, readers, pid));
+    log->open(std::move(created->file), start, share_files(output, readers, pid));
   }
   const Result<SpareDescriptors> spare = SpareDescriptors::take();
   if (!spare) return spare.error();
@@ -311,8 +311,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   const uid_t user = candidate->user;
   std::vector<std::string> notes;
   if (!several_files) {
-    const EarlierFiles earlier = earlier_files(request.output, request.overwrite, EarlierFiles::Captures::kOne);
-    Result<CreatedFile> created = create_attached_file({request.output, request.overwrite, &earlier}, readers_of(request.settings.cpu, user), request.pid);
+    const OutputName output{request.output, request.overwrite, earlier_files(request.output, request.overwrite, EarlierFiles::Captures::kOne)};
+    Result<CreatedFile> created = create_attached_file(output, readers_of(request.settings.cpu, user), request.pid);
     if (!created) return created.error();
     if (!created->note.empty()) notes.push_back(created->note);
     log->open(std::move(created->file), start);

@@ -179,9 +179,9 @@ class Recording::Run {
   proto::SessionStart start_;
   std::int64_t started_;
   std::int64_t recording_since_ = 0;
-  CaptureRange range_;          // of the current capture, or of captures that may come
-  CaptureRequest awaited_;      // the request for the capture that the range starts
-  EarlierFiles earlier_files_;  // that this capture and those that follow it may replace
+  CaptureRange range_;                                                              // of the current capture, or of captures that may come
+  CaptureRequest awaited_;                                                          // the request for the capture that the range starts
+  std::shared_ptr<EarlierFiles> earlier_files_ = std::make_shared<EarlierFiles>();  // that this capture and those that follow it may replace
   RunningRecordersFile mark_of_files_;
   cpu::CpuSettings observed_threads_;  // the current settings
   GpuMetricsSettings observed_gpus_;

@@ -209,7 +209,7 @@ void Recording::Run::mark_file(const std::filesystem::path& path, const std::opt
 }
 
 void Recording::Run::say_of_replaced() {
-  if (const std::string said = earlier_files_.said_of_replaced(); !said.empty()) report(said);
+  if (const std::string said = earlier_files_->said_of_replaced(); !said.empty()) report(said);
 }
 
 Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest& request) {
@@ -217,7 +217,7 @@ Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest
   const std::string& asked = request.output.empty() ? request_.output : request.output;
   const Overwrite overwrite = request.overwrite.value_or(request_.overwrite);
   const std::string name = several ? pattern_of_capture(asked, captures_ + 1, overwrite) : asked;
-  const OutputName output{name, overwrite, &earlier_files_, several ? pattern_of_capture(asked, captures_ + 1, Overwrite::kRefuse) : std::string()};
+  const OutputName output{name, overwrite, earlier_files_, several ? pattern_of_capture(asked, captures_ + 1, Overwrite::kRefuse) : std::string()};
   const Readers readers = readers_of(observed_threads_, user_);
   Result<CreatedFile> created = Error{};
   if (origin_ == Origin::kAttached) {
@@ -228,14 +228,14 @@ Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest
     created = create_trace_file(output, readers, pid_);
   }
   if (!created) return created.error();
-  if (several) earlier_files_.note_taken(created->file.path());
+  earlier_files_->note_taken(created->file.path());
   ++captures_;
   duration_ = request.duration ? request.duration : request_.duration;
   on_target_exit_ = request.on_target_exit.value_or(request_.on_target_exit);
   start_.set_epoch(monotonic_now());
   start_.set_utc_epoch(realtime_now());
   processes_.begin_part(start_.epoch());
-  log_->open(std::move(created->file), start_, share_files(name, overwrite, readers, pid_));
+  log_->open(std::move(created->file), start_, share_files(output, readers, pid_));
   if (!created->note.empty()) warn(created->note);
   write_clocks();
   recording_since_ = start_.epoch();

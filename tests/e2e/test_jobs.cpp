@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "../programs/nvtx/nvtx_threads_facts.h"
+#include "model/file/trace_file.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -93,6 +94,57 @@ TEST_CASE("a rank's file that is there already stays, and the new one gets a num
   CHECK(files(folder.path()) == std::set<std::string>{"rank.trace", "rank0.trace", "rank1.trace", "rank1.1.trace"});
   CHECK(std::filesystem::file_size(folder.path() / "rank1.trace") == 4);
   CHECK(steps(*load(folder.path() / "rank1.1.trace")) == kSteps);
+}
+
+TEST_CASE("with -f, recorders of one job replace the ranks' files of before them, and nothing of each other") {
+  const TemporaryFolder folder;
+  const auto asked = [](const std::string& script, std::vector<std::string> options = {}) {
+    options.insert(options.begin(), {"profile", "-f", "true", "-o", "rank%q{RANK}", "-t", "nvtx", "-s", "none", "--cpuctxsw=none"});
+    options.insert(options.end(), {"sh", "-c", script});
+    return options;
+  };
+  const auto rank = [](int number, const std::string& made) { return "RANK=" + std::to_string(number) + " " + made + "; "; };
+  const auto identity = [&](const std::string& name) { return identity_of(folder.path() / name); };
+  const auto wait_for = [](const std::string& file) { return "while [ ! -e " + file + " ]; do sleep 0.02; done; "; };
+  const std::string plain = program("lanescope_program_nvtx_threads").string() + " >threads";
+  REQUIRE(run_lanescope(folder.path(), asked(rank(0, plain) + rank(1, plain))).code == 0);
+  const auto old0 = identity("rank0.trace"), old1 = identity("rank1.trace");
+  REQUIRE((old0 && old1));
+
+  // It begins first, and its ranks come when the other recorder's have ended.
+  LanescopeProcess early(folder.path(), asked(plain + "; echo ready; " + wait_for("begin") + rank(0, plain) + rank(1, plain)));
+  early.wait_for_line("ready");
+  REQUIRE(run_lanescope(folder.path(), asked(rank(0, plain))).code == 0);
+  const auto others = identity("rank0.trace");
+  CHECK(others != old0);
+  CHECK(identity("rank1.trace") == old1);
+  std::ofstream(folder.path() / "begin") << "x";
+  CHECK(early.wait() == 0);
+  CHECK(identity("rank0.trace") == others);
+  CHECK(identity("rank1.trace") != old1);
+  CHECK(steps(*load(folder.path() / "rank0.1.trace")) == kSteps);
+  CHECK(steps(*load(folder.path() / "rank1.trace")) == kSteps);
+  CHECK_THAT(early.messages(), contains_text("rank0.trace was made by another recording, which still runs or began after this one; this one goes to " +
+                                             (folder.path() / "rank0.1.trace").string()));
+
+  // It has finished files of captures, and runs on.
+  const std::vector<std::string> ranges{"-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat:2"};
+  const std::string captured = program("lanescope_program_nvtx_captures").string() + " plain 3";
+  REQUIRE(run_lanescope(folder.path(), asked(rank(0, captured), ranges)).code == 3);
+  const auto first = identity("rank0.1.trace");
+  REQUIRE(first);
+  LanescopeProcess late(folder.path(), asked(rank(1, captured) + "echo made; " + wait_for("end"), ranges));
+  late.wait_for_line("made");
+  const auto its = identity("rank1.1.trace"), second = identity("rank1.2.trace");
+  REQUIRE((its && second));
+  const Ran again = run_lanescope(folder.path(), asked(rank(0, captured) + rank(1, captured), ranges));
+  CAPTURE(again.messages);
+  CHECK(identity("rank0.1.trace") != first);
+  CHECK(identity("rank1.1.trace") == its);
+  CHECK(identity("rank1.2.trace") == second);
+  CHECK_THAT(again.messages, contains_text("Replaced of an earlier recording, as -f asks: "));
+  std::ofstream(folder.path() / "end") << "x";
+  CHECK(late.wait() == 0);
 }
 
 TEST_CASE("the last seconds alone are kept of each rank") {

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 
-#include <vector>
+#include <algorithm>
 
 namespace lanescope::session {
 namespace {
@@ -38,7 +38,7 @@ RunningRecordersFile::RunningRecordersFile(const std::filesystem::path& path, co
   if (file.valid() && meant && identity_of(path) == meant && fcntl(file.get(), F_OFD_SETLK, &mark) == 0) file_ = std::move(file);
 }
 
-EarlierFiles::EarlierFiles(Captures captures, const Place& place) {
+EarlierFiles::EarlierFiles(Captures captures, const Place& place) : captures_(captures) {
   for (std::uint32_t number = 1; number == 1 || captures == Captures::kSeveral; ++number) {
     const std::optional<std::filesystem::path> path = place(number);
     is_known_ = path.has_value();
@@ -52,6 +52,18 @@ EarlierFiles::EarlierFiles(Captures captures, const Place& place) {
     files_[*path] = {*identity};
     numbers_[number] = *path;
   }
+}
+
+EarlierFiles::EarlierFiles(Captures captures, const std::vector<std::filesystem::path>& of_ranks) : captures_(captures), is_known_(true) {
+  std::optional<std::int64_t> oldest_of_others;
+  for (const std::filesystem::path& path : of_ranks) {
+    const std::optional<FileIdentity> identity = identity_of(path);
+    if (!identity) continue;
+    files_[path] = {*identity};
+    if (has_running_recorder(path)) oldest_of_others = std::min(oldest_of_others.value_or(identity->made), identity->made);
+  }
+  if (oldest_of_others)
+    std::erase_if(files_, [&](const auto& file) { return file.second.identity.made >= *oldest_of_others || file.second.identity.made == 0; });
 }
 
 bool EarlierFiles::may_be_replaced(const std::filesystem::path& path) const {
@@ -69,7 +81,9 @@ std::string EarlierFiles::said_of_replaced() const {
   std::vector<std::filesystem::path> replaced, left;
   for (const auto& [number, path] : numbers_)
     if (const auto earlier = files_.find(path); earlier != files_.end()) (earlier->second.is_replaced ? replaced : left).push_back(path);
-  if (replaced.empty()) return {};
+  for (const auto& [path, earlier] : files_)
+    if (numbers_.empty() && earlier.is_replaced) replaced.push_back(path);
+  if (replaced.empty() || captures_ == Captures::kOne) return {};
   return "Replaced of an earlier recording, as -f asks: " + named(replaced) + "." +
          (left.empty() ? std::string() : " Still there, because this recording made fewer captures: " + named(left) + ".");
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "file_descriptor.h"
 #include "model/file/trace_file.h"
@@ -34,12 +35,15 @@ class EarlierFiles {
 
   EarlierFiles() = default;
   EarlierFiles(Captures captures, const Place& place);
+  // Of a recording with a file for each rank: all that are there and may have a name of it. Recorders on several machines have ranks of their own, so one that
+  // runs protects not all of these files but those that are as new as its own.
+  EarlierFiles(Captures captures, const std::vector<std::filesystem::path>& of_ranks);
 
   // True if this is still the file that was there, if there is none, and if the places were not known.
   [[nodiscard]] bool may_be_replaced(const std::filesystem::path& path) const;
-  // Notes that a capture has this file from now on.
+  // Notes that the recording has this file from now on.
   void note_taken(const std::filesystem::path& path);
-  // One sentence about the files that captures have replaced, and those that are still there. Empty if none was replaced.
+  // One sentence about the files that several captures have replaced, and those that are still there. Empty if none was replaced.
   [[nodiscard]] std::string said_of_replaced() const;
 
  private:
@@ -47,9 +51,10 @@ class EarlierFiles {
     FileIdentity identity;
     bool is_replaced = false;
   };
-  bool is_known_ = false;                           // where they are
-  std::map<std::filesystem::path, Earlier> files_;  // none if another recorder that runs has made one of them
-  std::map<std::uint32_t, std::filesystem::path> numbers_;
+  Captures captures_ = Captures::kOne;
+  bool is_known_ = false;                                   // where they are
+  std::map<std::filesystem::path, Earlier> files_;          // none of those that another recorder has made, or may have made, which runs
+  std::map<std::uint32_t, std::filesystem::path> numbers_;  // of captures whose files' places are known before
 };
 
 }  // namespace lanescope::session

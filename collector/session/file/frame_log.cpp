@@ -44,8 +44,9 @@ FileLog& FrameLog::file_of(std::uint32_t process) {
 }
 
 void FrameLog::open_share(const Variables& share, FileLog& file) {
-  Result<TraceFileWriter> created = files_ ? files_(share) : Result<TraceFileWriter>(Error{"A rank's file has no name."});
-  if (created) return file.open(std::move(*created), start_);
+  Result<CreatedFile> created = files_ ? files_(share) : Result<CreatedFile>(Error{"A rank's file has no name."});
+  if (created && told_ && !created->note.empty()) told_(created->note);
+  if (created) return file.open(std::move(created->file), start_);
   if (told_) told_(created.error().text + " What belongs there is in " + path().string() + ".");
   std::vector<std::byte> known;
   file.known().append_to(known, start_.epoch());

@@ -20,8 +20,12 @@ struct FrameTag {
 
 // Variables of a process's environment, by name.
 using Variables = std::map<std::string, std::string>;
+struct CreatedFile {
+  TraceFileWriter file;
+  std::string note;  // one sentence if it has another name than was asked for; else empty
+};
 // Makes the file of the processes that have these variables. Fails with one sentence.
-using ShareFiles = std::function<Result<TraceFileWriter>(const Variables& share)>;
+using ShareFiles = std::function<Result<CreatedFile>(const Variables& share)>;
 
 // A file that was closed.
 struct ClosedFile {
@@ -46,7 +50,7 @@ class FrameLog {
  public:
   FrameLog(LogRules rules, FrameSink sink) : rules_(rules), sink_(std::move(sink)), main_(rules, sink_) {}
 
-  // Sets who gets a sentence if a share can't have its file; its frames then go to the recording's file.
+  // Sets who gets a sentence if a share can't have its file, or one of another name. Without a file, its frames go to the recording's file.
   void tell(std::function<void(const std::string&)> told) { told_ = std::move(told); }
 
   // Requires: no file is open. `files`: makes files of shares.

@@ -1,5 +1,6 @@
 #include "file/trace_output.h"
 
+#include <glob.h>
 #include <unistd.h>
 
 #include <array>
@@ -110,6 +111,32 @@ Result<CreatedFile> create_file(const OutputName& asked, const OutputNameFacts& 
   }
 }
 
+// The files that are there whose names this pattern may give, whatever values the variables have that we lack. Nothing if we lack none, or if the name is new
+// for each recording.
+std::optional<std::vector<std::filesystem::path>> files_of_ranks(const std::string& asked, EarlierFiles::Captures captures) {
+  constexpr char kAny = '\1';
+  if (missing_variables(asked).empty() || is_numbered(in_folder(asked))) return std::nullopt;
+  std::string pattern = in_folder(asked);
+  if (captures == EarlierFiles::Captures::kSeveral) pattern = std::string(without_extension(pattern)) + '.' + kAny;
+  const std::string any(1, kAny);
+  const Result<std::filesystem::path> one = expand_output_name(pattern, own_facts(1, any.c_str()));
+  const Result<std::filesystem::path> other = expand_output_name(pattern, own_facts(2, any.c_str()));
+  std::error_code missing;
+  if (!one || !other || *one != *other) return std::nullopt;
+  const std::string names = std::filesystem::absolute(*one, missing).lexically_normal();
+  if (missing) return std::nullopt;
+  std::string wanted;
+  for (const char letter : names) {
+    if (std::string_view("*?[\\").find(letter) != std::string_view::npos) wanted += '\\';
+    wanted += letter == kAny ? '*' : letter;
+  }
+  glob_t found{};
+  std::vector<std::filesystem::path> files;
+  if (glob(wanted.c_str(), GLOB_NOSORT, nullptr, &found) == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return files;
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -147,7 +174,7 @@ std::vector<std::string> missing_variables(const std::string& pattern) {
   return missing;
 }
 
-Result<CreatedFile> create_share_file(const std::string& asked, const Variables& variables, Overwrite overwrite, Readers readers, pid_t pid) {
+Result<CreatedFile> create_share_file(const OutputName& asked, const Variables& variables, Readers readers, pid_t pid) {
   bool is_distinct = false;
   const auto variable = [&](const std::string& name) {
     if (const std::optional<std::string> ours = our_variable(name)) return *ours;
@@ -156,11 +183,11 @@ Result<CreatedFile> create_share_file(const std::string& asked, const Variables&
     return own == variables.end() ? std::string() : as_name(own->second);
   };
   const OutputNameFacts facts{pid, host_name(), variable, exists};
-  const std::string pattern = in_folder(asked);
+  const std::string pattern = in_folder(asked.pattern);
   if (const Result<std::filesystem::path> name = expand_output_name(pattern, facts); !name) return name.error();
   if (is_distinct)
-    if (Result<CreatedFile> created = create_file({pattern, overwrite}, facts, readers)) return created;
-  return create_file({numbered_pattern(pattern), overwrite}, facts, readers);
+    if (Result<CreatedFile> created = create_file({pattern, asked.overwrite, asked.earlier, asked.otherwise}, facts, readers)) return created;
+  return create_file({numbered_pattern(pattern), asked.overwrite}, facts, readers);
 }
 
 Result<CreatedFile> create_attached_file(const OutputName& asked, Readers readers, pid_t pid) {
@@ -175,11 +202,11 @@ Result<CreatedFile> create_attached_file(const OutputName& asked, Readers reader
   return create_file(asked, {pid, host_name(), variable, exists}, readers);
 }
 
-ShareFiles share_files(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid) {
-  return [=](const Variables& share) -> Result<TraceFileWriter> {
-    Result<CreatedFile> created = create_share_file(pattern, share, overwrite, readers, pid);
-    if (!created) return created.error();
-    return std::move(created->file);
+ShareFiles share_files(const OutputName& asked, Readers readers, pid_t pid) {
+  return [=](const Variables& share) {
+    Result<CreatedFile> created = create_share_file(asked, share, readers, pid);
+    if (created && asked.earlier) asked.earlier->note_taken(created->file.path());
+    return created;
   };
 }
 
@@ -203,11 +230,12 @@ std::string pattern_of_capture(const std::string& asked, std::uint32_t number, O
   return std::string(without_extension(pattern)) + '.' + std::to_string(number);
 }
 
-EarlierFiles earlier_files(const std::string& asked, Overwrite overwrite, EarlierFiles::Captures captures) {
-  if (overwrite == Overwrite::kRefuse) return {};
-  return EarlierFiles(captures, [&](std::uint32_t number) -> std::optional<std::filesystem::path> {
+std::shared_ptr<EarlierFiles> earlier_files(const std::string& asked, Overwrite overwrite, EarlierFiles::Captures captures) {
+  if (overwrite == Overwrite::kRefuse) return std::make_shared<EarlierFiles>();
+  if (const auto of_ranks = files_of_ranks(asked, captures)) return std::make_shared<EarlierFiles>(captures, *of_ranks);
+  return std::make_shared<EarlierFiles>(captures, [&](std::uint32_t number) -> std::optional<std::filesystem::path> {
     const std::string pattern = captures == EarlierFiles::Captures::kSeveral ? pattern_of_capture(asked, number, overwrite) : asked;
-    if (is_numbered(in_folder(pattern)) || !missing_variables(pattern).empty()) return std::nullopt;
+    if (is_numbered(in_folder(pattern))) return std::nullopt;
     const Result<std::optional<std::filesystem::path>> place = planned_file(pattern);
     return place ? *place : std::nullopt;
   });

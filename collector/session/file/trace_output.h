@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,17 +16,12 @@ namespace lanescope::session {
 
 std::string host_name();
 
-struct CreatedFile {
-  TraceFileWriter file;
-  std::string note;  // one sentence if it has another name than was asked for; else empty
-};
-
 // The name of a file to create, and what it may replace.
 struct OutputName {
   std::string pattern;  // output_name.h; if it names a folder, the file is report%n in it
   Overwrite overwrite = Overwrite::kRefuse;
-  const EarlierFiles* earlier = nullptr;  // only these are replaced; null: any file
-  std::string otherwise = {};             // the pattern if a file is there that is another recording's; empty: `pattern` with a number
+  std::shared_ptr<EarlierFiles> earlier = {};  // only these are replaced; null: any file
+  std::string otherwise = {};                  // the pattern if a file is there that is another recording's; empty: `pattern` with a number
 };
 
 // Creates the file that the name gives for a program with this pid. Variables that are not in our environment are left out of the name. If the file that was
@@ -38,11 +34,11 @@ Result<CreatedFile> create_trace_file(const OutputName& name, Readers readers, p
 
 // Creates the file of the processes that have these variables, as create_trace_file(). The values come from the program; each becomes a part of a name
 // without folders and without letters that need quotes. A name that exists, or that is the same for all processes, gets a number.
-Result<CreatedFile> create_share_file(const std::string& pattern, const Variables& variables, Overwrite overwrite, Readers readers, pid_t pid);
+Result<CreatedFile> create_share_file(const OutputName& asked, const Variables& variables, Readers readers, pid_t pid);
 // Creates the file of a recording that is attached to this process. Variables that our environment lacks may be the process's. Fails if one is in neither.
 Result<CreatedFile> create_attached_file(const OutputName& asked, Readers readers, pid_t pid);
-// Calls create_share_file(), for FrameLog::open().
-[[nodiscard]] ShareFiles share_files(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid);
+// Calls create_share_file(), for FrameLog::open(), and notes what it replaces.
+[[nodiscard]] ShareFiles share_files(const OutputName& asked, Readers readers, pid_t pid);
 
 // Readers of the file: a recording that shows what programs of other users do may be read by nobody else. `user`: of the recorded program.
 [[nodiscard]] Readers readers_of(const cpu::CpuSettings& threads, uid_t user);
@@ -58,6 +54,6 @@ Result<void> check_later_file(const std::string& pattern, Overwrite overwrite, A
 [[nodiscard]] std::string pattern_of_capture(const std::string& asked, std::uint32_t number, Overwrite overwrite);
 
 // The files that captures with this name may replace, of a recording that begins now or is asked for them now.
-[[nodiscard]] EarlierFiles earlier_files(const std::string& asked, Overwrite overwrite, EarlierFiles::Captures captures);
+[[nodiscard]] std::shared_ptr<EarlierFiles> earlier_files(const std::string& asked, Overwrite overwrite, EarlierFiles::Captures captures);
 
 }  // namespace lanescope::session

@@ -409,8 +409,9 @@ TEST_CASE("processes of a share have a file of their own, which also says what i
     diagnostic.set_text(text);
     log.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
   };
-  log.open(*file("all.trace"), {}, [&](const Variables& share) {
-    return share.at("RANK") == "9" ? Result<TraceFileWriter>(Error{"No room."}) : file("rank" + share.at("RANK") + ".trace");
+  log.open(*file("all.trace"), {}, [&](const Variables& share) -> Result<CreatedFile> {
+    if (share.at("RANK") == "9") return Error{"No room."};
+    return CreatedFile{*file("rank" + share.at("RANK") + ".trace"), ""};
   });
   std::vector<std::string> told;
   log.tell([&](const std::string& sentence) { told.push_back(sentence); });
