@@ -1,5 +1,5 @@
 // Messages between the recorder and lanescope-code-names: one request and one answer at a time, over a SOCK_SEQPACKET socket that is the program's
-// standard input. Neither side trusts the other's lengths.
+// standard input. Neither side trusts the other's lengths. The program ends by itself if an answer takes more than 21 s.
 #pragma once
 
 #include <cstddef>

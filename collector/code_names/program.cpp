@@ -28,6 +28,7 @@ using namespace lanescope::code_names;
 using lanescope::channel::FileDescriptor;
 
 constexpr int kSocket = STDIN_FILENO;
+constexpr unsigned kLongestWork = 21;  // s for one answer, in case the recorder does not wait for it: then nobody else ends this process
 
 // Gives up all rights that it was started with.
 bool become_nobody() {
@@ -56,9 +57,11 @@ void give_up_rights() {
   setrlimit(RLIMIT_DATA, &kMostData);
   constexpr int kNice = 10;
   setpriority(PRIO_PROCESS, 0, kNice);  // recorded programs come first
-  sigset_t all;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, nullptr);  // signals of the terminal are for the program
+  sigset_t others;
+  sigfillset(&others);
+  sigdelset(&others, SIGALRM);
+  signal(SIGALRM, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &others, nullptr);  // signals of the terminal are for the program
 }
 
 struct Message {
@@ -105,7 +108,8 @@ int lanescope::code_names::program(int argc, char** argv) {
   give_up_rights();
   std::string debug_folders = std::string(":.debug:/usr/lib/debug") + (*argv[1] != '\0' ? ":" : "") + argv[1];
   std::unordered_map<std::uint32_t, std::unique_ptr<FileNames>> files;
-  for (Message message; receive(message);) {
+  for (Message message; receive(message); alarm(0)) {
+    alarm(kLongestWork);
     if (message.request.kind == RequestKind::kOpen) {
       files[message.request.file] = std::make_unique<FileNames>(message.path, std::move(message.file), debug_folders);
       constexpr std::byte kDone{0};

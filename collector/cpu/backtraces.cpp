@@ -117,7 +117,7 @@ void NameSearch::run(const std::function<bool()>& go_on) {
   for (const UnnamedCode& code : state_->unnamed) {
     if (!go_on()) return;
     if (code.module == nullptr) continue;
-    std::vector<CodeName> names = state_->names.find(*code.module, code.address);
+    std::vector<CodeName> names = state_->names.find(*code.module, code.address, go_on);
     if (!names.empty()) state_->found.push_back({code.location, std::move(names)});
   }
 }

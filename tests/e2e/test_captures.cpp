@@ -165,6 +165,23 @@ TEST_CASE("each repeated range is a file of its own, with everything that it ref
   CHECK_FALSE(std::filesystem::exists(folder.path() / "end3.trace"));
 }
 
+TEST_CASE("a program does not wait longer for its next capture than for names of the one before, however long these take") {
+  const TemporaryFolder folder;
+  const std::filesystem::path slow = folder.path() / "slow-code-names", go = folder.path() / "go";
+  std::ofstream(slow) << "#!/bin/sh\nwhile [ ! -e " << go.string() << " ]; do sleep 0.02; done\nexec " << program("lanescope-code-names").string()
+                      << " \"$@\"\n";
+  std::filesystem::permissions(slow, std::filesystem::perms::owner_all);
+  const Ran ran = run_lanescope(folder.path(),
+                                {"profile", "-o", "x", "-t", "nvtx", "-s", "process-tree", "-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat:2", "sh",
+                                 "-c", captures() + " working 2; touch go"},
+                                {{"LANESCOPE_CODE_NAMES", slow.string()}});
+  CAPTURE(ran.messages);
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.messages, contains_text("The program waited at the start of a capture"));
+  CHECK_THAT(ran.messages, !contains_text("the recorder was not ready"));
+  for (const char* name : {"x.1.trace", "x.2.trace"}) CHECK(captured(folder.path() / name) == kOneRound);
+}
+
 TEST_CASE("with -f, recorders of one name replace what was there before them, and nothing of each other") {
   const TemporaryFolder folder;
   const auto asked = [](const std::string& repeats, const std::string& script) {

@@ -92,17 +92,27 @@ class CodeNames::Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // Returns the answer; nothing if the process ended, or took too much time or memory.
-  std::optional<std::vector<std::byte>> ask(const Request& request, std::string_view path = {}, int descriptor = -1) {
-    if (!send(request, path, descriptor)) return std::nullopt;
-    const auto give_up = steady_clock::now() + kPatience;
-    for (pollfd source{socket_.get(), POLLIN, 0}; poll(&source, 1, static_cast<int>(kLook.count())) <= 0;)
-      if (steady_clock::now() >= give_up || own_memory(pid_) > kMostMemory) return std::nullopt;
+  enum class Reply { kCame, kFailed, kAwaited };  // kFailed: the process ended, or took too much time or memory
+  struct Answer {
+    Reply reply = Reply::kFailed;
+    std::vector<std::byte> bytes;
+  };
+  // Requires: no answer is awaited.
+  Answer ask(const Request& request, std::string_view path, int descriptor, const std::function<bool()>& goes_on) {
+    asked_at_ = steady_clock::now();
+    return send(request, path, descriptor) ? await(goes_on) : Answer();
+  }
+  // Waits for the answer to the last request, as long as `goes_on` returns true.
+  Answer await(const std::function<bool()>& goes_on) {
+    for (pollfd source{socket_.get(), POLLIN, 0}; poll(&source, 1, static_cast<int>(kLook.count())) <= 0;) {
+      if (steady_clock::now() >= asked_at_ + kPatience || own_memory(pid_) > kMostMemory) return {};
+      if (!goes_on()) return {Reply::kAwaited, {}};
+    }
     std::vector<std::byte> answer(code_names::kMaximumAnswer);
     const ssize_t size = recv(socket_.get(), answer.data(), answer.size(), MSG_DONTWAIT);
-    if (size <= 0) return std::nullopt;
+    if (size <= 0) return {};
     answer.resize(static_cast<std::size_t>(size));
-    return answer;
+    return {Reply::kCame, std::move(answer)};
   }
   [[nodiscard]] bool is_large() const { return own_memory(pid_) > kEnoughMemory; }
 
@@ -116,6 +126,7 @@ class CodeNames::Reader {
 
   pid_t pid_;
   FileDescriptor socket_;
+  steady_clock::time_point asked_at_;
 };
 
 struct CodeNames::File {
@@ -130,6 +141,7 @@ struct CodeNames::State {
   struct Running {
     std::unique_ptr<Reader> reader;
     std::uint64_t number = 0;
+    std::optional<std::pair<const Module*, File*>> awaited = {};  // file of the request whose answer nobody waited for
   };
   std::string debug_folders;
   std::map<const Module*, File> files;
@@ -153,20 +165,36 @@ struct CodeNames::State {
   }
 
   void note_failure(const Module& module, File& file, Running& running) {
-    running.reader.reset();
+    running = {};
     ++file.failures;
     if (file.failures == kMostFailures) notes.push_back("Some code of " + module.path + " has no names: to find them out took too much time or memory.");
     if (++failures == kMostFailuresInAll) notes.push_back("No more code is named: too many files took too much time or memory.");
   }
 
-  std::optional<std::vector<std::byte>> ask(const Module& module, File& file, std::uint64_t address) {
+  // Returns the answer; nothing if there is none, or if it is not waited for.
+  std::optional<std::vector<std::byte>> answered(Reader::Answer answer, const Module& module, File& file, Running& running) {
+    if (answer.reply == Reader::Reply::kAwaited) running.awaited = {&module, &file};
+    if (answer.reply == Reader::Reply::kFailed) note_failure(module, file, running);
+    return answer.reply == Reader::Reply::kCame ? std::optional(std::move(answer.bytes)) : std::nullopt;
+  }
+
+  // The reader for this file, which has answered all that it was asked. Null if there is none, or if it still works.
+  Running* idle_reader(const File& file, const std::function<bool()>& goes_on) {
     Running* running = reader(file.as);
-    if (running == nullptr) return std::nullopt;
-    if (file.opened_by != running->number && running->reader->is_large()) {
-      running->reader.reset();
+    if (running != nullptr && running->awaited) {
+      const auto [module, other] = *std::exchange(running->awaited, std::nullopt);
+      static_cast<void>(answered(running->reader->await(goes_on), *module, *other, *running));
+      if (running->awaited) return nullptr;
       running = reader(file.as);
-      if (running == nullptr) return std::nullopt;
     }
+    if (running == nullptr || file.opened_by == running->number || !running->reader->is_large()) return running;
+    running->reader.reset();
+    return reader(file.as);
+  }
+
+  std::optional<std::vector<std::byte>> ask(const Module& module, File& file, std::uint64_t address, const std::function<bool()>& goes_on) {
+    Running* running = idle_reader(file, goes_on);
+    if (running == nullptr) return std::nullopt;
     if (file.opened_by != running->number) {
       const std::optional<attach::ForeignFile> there = module.path == "[vdso]" ? std::nullopt : module.open();
       const FileDescriptor vdso = module.path == "[vdso]" ? own_vdso() : FileDescriptor();
@@ -174,14 +202,9 @@ struct CodeNames::State {
       if (descriptor < 0) return std::nullopt;
       const std::string_view path = std::string_view(module.path).substr(0, code_names::kMaximumPath);
       file.opened_by = running->number;
-      if (!running->reader->ask({RequestKind::kOpen, file.number, 0}, path, descriptor)) {
-        note_failure(module, file, *running);
-        return std::nullopt;
-      }
+      if (!answered(running->reader->ask({RequestKind::kOpen, file.number, 0}, path, descriptor, goes_on), module, file, *running)) return std::nullopt;
     }
-    std::optional<std::vector<std::byte>> answer = running->reader->ask({RequestKind::kFind, file.number, address});
-    if (!answer) note_failure(module, file, *running);
-    return answer;
+    return answered(running->reader->ask({RequestKind::kFind, file.number, address}, {}, -1, goes_on), module, file, *running);
   }
 
   // Files that belong to root, that only root can write, and that we see ourselves are trusted.
@@ -198,7 +221,7 @@ struct CodeNames::State {
 CodeNames::CodeNames(const std::string& debug_folders) : state_(std::make_unique<State>()) { state_->debug_folders = debug_folders; }
 CodeNames::~CodeNames() = default;
 
-std::vector<CodeName> CodeNames::find(const Module& module, std::uint64_t address) {
+std::vector<CodeName> CodeNames::find(const Module& module, std::uint64_t address, const std::function<bool()>& goes_on) {
   const auto [entry, is_new] = state_->files.try_emplace(&module);
   File& file = entry->second;
   if (is_new) {
@@ -212,9 +235,11 @@ std::vector<CodeName> CodeNames::find(const Module& module, std::uint64_t addres
   const auto [known, is_asked] = file.known.try_emplace(address);
   if (!is_asked) return known->second;
   if (file.as.empty() || file.failures >= kMostFailures || state_->failures >= kMostFailuresInAll) return {};
-  const std::optional<std::vector<std::byte>> answer = state_->ask(module, file, address);
+  const std::optional<std::vector<std::byte>> answer = state_->ask(module, file, address, goes_on);
   if (answer) known->second = code_names::unpacked(*answer).value_or(std::vector<CodeName>());
-  return known->second;
+  std::vector<CodeName> names = known->second;
+  if (!answer && !goes_on()) file.known.erase(known);
+  return names;
 }
 
 std::vector<std::string> CodeNames::take_notes() { return std::exchange(state_->notes, {}); }

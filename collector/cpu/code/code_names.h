@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,8 +27,10 @@ class CodeNames {
   CodeNames(const CodeNames&) = delete;
   CodeNames& operator=(const CodeNames&) = delete;
 
-  // Innermost first, if the compiler inlined functions into each other; empty if the address has no name.
-  std::vector<CodeName> find(const Module& module, std::uint64_t address);
+  // Innermost first, if the compiler inlined functions into each other; empty if the address has no name. Also empty, within 50 ms, when `goes_on` returns
+  // false: the reader works on alone, for 20 seconds at most, and a later call takes up what it has read.
+  std::vector<CodeName> find(const Module& module, std::uint64_t address, const std::function<bool()>& goes_on = always);
+  static bool always() { return true; }
 
   // Messages for the user since the last call: one sentence each.
   std::vector<std::string> take_notes();

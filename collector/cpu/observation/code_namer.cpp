@@ -121,7 +121,7 @@ std::vector<CodeName> CodeNamer::names_of(ProcessRecord& process, const UnnamedC
     const std::string_view name = kernel_names_.find(code.address);
     return name.empty() ? std::vector<CodeName>() : std::vector<CodeName>{{std::string(name), {}, 0}};
   }
-  return code_names_.find(*code.module, code.address);
+  return code_names_.find(*code.module, code.address, [&] { return !is_over_ && !skips_; });
 }
 
 void CodeNamer::note(std::string text) {

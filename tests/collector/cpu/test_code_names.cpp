@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <sstream>
@@ -56,6 +57,33 @@ TEST_CASE("a function of C whose name would be a mangled type keeps it") {
   const std::vector<CodeName> found = names.find(module, reinterpret_cast<std::uintptr_t>(&Pf) - reinterpret_cast<std::uintptr_t>(place.dli_fbase));
   REQUIRE(found.size() == 1);
   CHECK(found.front().function == "Pf");
+}
+
+TEST_CASE("whoever no longer waits for a name goes on at once, and finds it later") {
+  if (!have_code_names()) {
+    WARN("No libdw in this build: not tested.");
+    return;
+  }
+  const test::TemporaryFolder folder;
+  const std::filesystem::path slow = folder.path() / "slow-code-names", go = folder.path() / "go", begun = folder.path() / "begun";
+  std::ofstream(slow) << "#!/bin/sh\necho >>" << begun.string() << "\nwhile [ ! -e " << go.string() << " ]; do sleep 0.02; done\nexec "
+                      << test::program("lanescope-code-names").string() << " \"$@\"\n";
+  std::filesystem::permissions(slow, std::filesystem::perms::owner_all);
+  setenv("LANESCOPE_CODE_NAMES", slow.c_str(), 1);
+  Dl_info place = {};
+  REQUIRE(dladdr(reinterpret_cast<const void*>(&Pf), &place) != 0);
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(&Pf) - reinterpret_cast<std::uintptr_t>(place.dli_fbase);
+  ModuleTable modules;
+  const Module& module = *modules.find(std::filesystem::read_symlink("/proc/self/exe").string(), 0, getpid());
+  CodeNames names({});
+  for (int i = 0; i < 2; ++i) CHECK(names.find(module, address, [] { return false; }).empty());  // it would not return: nobody answers yet
+  std::ofstream(go).flush();
+  const std::vector<CodeName> found = names.find(module, address);
+  unsetenv("LANESCOPE_CODE_NAMES");
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().function == "Pf");
+  CHECK(std::filesystem::file_size(begun) == 1);  // the reader that was left to itself, and no other
+  CHECK(names.take_notes().empty());
 }
 
 TEST_CASE("code stands in the functions and lines that addr2line finds, inlined ones too") {

@@ -2,13 +2,14 @@
 //
 // nvtx_captures KIND [ROUNDS [FILE]]: KIND says how "wanted" is made. plain: a push of a C string in the default domain; registered: a push of a registered
 // string in the domain "app"; ascii: a push of a C string there; start: nvtxRangeStart, ended by another thread; left: a push by a thread that ends without a
-// pop. After the line "ready" it waits for FILE. Exits with code 3.
+// pop; working: as plain, with 0.1 s of work inside. After the line "ready" it waits for FILE. Exits with code 3.
 #include <nvtx3/nvToolsExt.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <thread>
 
 namespace {
@@ -45,6 +46,11 @@ void round(const char* kind) {
   if (std::strcmp(kind, "plain") == 0) {
     nvtxRangePushA("wanted");
     inside();
+    nvtxRangePop();
+  } else if (std::strcmp(kind, "working") == 0) {
+    nvtxRangePushA("wanted");
+    inside();
+    for (const std::clock_t begin = std::clock(); std::clock() - begin < CLOCKS_PER_SEC / 10;) continue;
     nvtxRangePop();
   } else if (std::strcmp(kind, "start") == 0) {
     const nvtxRangeId_t range = nvtxRangeStartA("wanted");
