@@ -3,6 +3,7 @@
 #include <chrono>
 #include <unordered_map>
 
+#include "code/address_spaces.h"
 #include "code/code_names.h"
 #include "code/modules.h"
 #include "collector/python/sampler.h"
@@ -25,6 +26,7 @@ bool is_of_recorder(const Module* module) {
 
 struct CodeLibrary::Files {
   ModuleTable modules;
+  AddressSpaces spaces{modules};
   CodeNames names{""};
 };
 
@@ -34,7 +36,7 @@ CodeLibrary::~CodeLibrary() = default;
 struct Backtraces::State {
   State(pid_t pid, EmitChunk emit_chunk, std::shared_ptr<CodeLibrary> code_library, std::shared_ptr<const python::Sampler> sampler)
       : process(pid), code(std::move(code_library)), python(std::move(sampler)), encoder(0, std::move(emit_chunk)) {
-    space.read(process, code->files_->modules);
+    space = code->files_->spaces.first(process);
   }
 
   Place place_of(std::uint64_t address) {
@@ -42,7 +44,7 @@ struct Backtraces::State {
     const auto now = std::chrono::steady_clock::now();
     if (place.module != nullptr || now < next_look) return place;
     next_look = now + kBetweenLooks;
-    space.read(process, code->files_->modules);
+    code->files_->spaces.add(process, space);
     return space.find(address);
   }
 

@@ -154,12 +154,16 @@ Place AddressSpace::find(std::uint64_t address) const {
   return {at->second.module, at->second.module->address_of(address - at->first + at->second.offset)};
 }
 
-void AddressSpace::read(pid_t process, ModuleTable& modules) {
-  for (attach::Mapping& mapping : attach::read_memory_map(process, attach::Mappings::kExecutable).value_or(std::vector<attach::Mapping>())) {
+std::chrono::nanoseconds AddressSpace::read(pid_t process, ModuleTable& modules) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<std::vector<attach::Mapping>> listed = attach::read_memory_map(process, attach::Mappings::kExecutable);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  for (attach::Mapping& mapping : listed.value_or(std::vector<attach::Mapping>())) {
     constexpr std::string_view kDeleted = " (deleted)";
     if (mapping.path.ends_with(kDeleted)) mapping.path.resize(mapping.path.size() - kDeleted.size());
     if (mapping.end > mapping.begin) map(mapping.begin, mapping.end - mapping.begin, mapping.offset, modules.find(mapping.path, mapping.inode, process));
   }
+  return took;
 }
 
 }  // namespace lanescope::cpu

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -69,8 +70,8 @@ class AddressSpace {
   [[nodiscard]] Place find(std::uint64_t address) const;
   // Number of mappings, including those that are unmapped but not yet covered by others.
   [[nodiscard]] std::size_t size() const noexcept { return mappings_.size(); }
-  // Adds what the process has mapped now.
-  void read(pid_t process, ModuleTable& modules);
+  // Adds what the process has mapped now. Returns how long the kernel took to list it.
+  std::chrono::nanoseconds read(pid_t process, ModuleTable& modules);
 
  private:
   struct Mapping {

@@ -53,7 +53,8 @@ class NameSearch {
 class Backtraces {
  public:
   using EmitChunk = std::function<void(const proto::EventChunk& chunk, std::uint32_t events)>;
-  // Reads the process's mappings now, because the process may have ended when a chain arrives. `python` reads its Python stacks; null if nobody does.
+  // Reads the process's mappings now, because the process may have ended when a chain arrives, or takes those of another child of its parent, if there are
+  // very many (code/address_spaces.h). `python` reads its Python stacks; null if nobody does.
   Backtraces(pid_t process, EmitChunk emit, std::shared_ptr<CodeLibrary> code, std::shared_ptr<const python::Sampler> python = nullptr);
   ~Backtraces();
   Backtraces(const Backtraces&) = delete;
