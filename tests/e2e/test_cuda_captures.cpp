@@ -71,6 +71,23 @@ TEST_CASE("what lies between cudaProfilerStart and cudaProfilerStop is recorded,
   CHECK_FALSE(std::filesystem::exists(folder.path() / "part.4.trace"));
 }
 
+TEST_CASE("a small file of a largest size has GPU work, as far as it has room") {
+  const TemporaryFolder folder;
+  constexpr std::uint64_t kMost = 20'000;  // bytes: all of it takes more
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "-t", "cuda", "-s", "none", "--cpuctxsw=none", "--max-file-size=" + std::to_string(kMost), "-o", "x", cuda_program(), "30000"},
+      kMock);
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.messages, contains_text("had no room in the file"));
+  const std::uint64_t bytes = std::filesystem::file_size(folder.path() / "x.trace");
+  CHECK(bytes <= kMost);
+  CHECK(bytes > kMost / 2);
+  const Counts found = counts(*load(folder.path() / "x.trace"));
+  CHECK(found.kernels > 0);
+  CHECK(found.calls > 0);
+  CHECK(found.named == found.kernels);
+}
+
 TEST_CASE("captures that follow each other at once are recorded as well") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(),

@@ -63,7 +63,7 @@ void Tracer::write_for(channel::SharedMemory memory, std::uint32_t process_insta
   bell_.store(&memory.header(), std::memory_order_release);
   publish_unread();
   frames_.emplace(memory, process_instance);
-  events_.emplace(*frames_);
+  events_.emplace(*frames_, memory_.header().settings.events_of_chunk);
   records_.emplace(library_.functions, *events_, *frames_, clocks_);
 }
 

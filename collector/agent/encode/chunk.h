@@ -12,7 +12,7 @@
 
 namespace lanescope::agent::encode {
 
-inline constexpr std::uint32_t kEventsPerChunk = 65'536;
+inline constexpr std::uint32_t kEventsPerChunk = 65'536;  // at most
 
 // One field of the message: its number, how its values are stored, and which value of the event it holds.
 template <std::uint32_t kNumber, typename Storage, auto kValue, Presence kPresence = Presence::kAlways>

@@ -83,7 +83,7 @@ void EventEncoder::flush_chunk(Chunk& chunk) noexcept {
 template <typename Chunk, typename Event>
 void EventEncoder::add_to(Chunk& chunk, const Event& event) noexcept {
   chunk.add(event);
-  if (chunk.times().count() >= kEventsPerChunk) flush_chunk(chunk);
+  if (chunk.times().count() >= events_of_chunk_) flush_chunk(chunk);
 }
 
 void EventEncoder::add(const Kernel& event) noexcept { add_to(kernels_, event); }

@@ -4,6 +4,7 @@
 // no room, they are sent with the next one, so a lost chunk costs no names. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "agent/core/memory/arena.h"
@@ -16,7 +17,9 @@ namespace lanescope::agent::encode {
 
 class EventEncoder {
  public:
-  explicit EventEncoder(FrameWriter& frames) noexcept : frames_(frames) {}
+  // A chunk is full with this many events; 0: kEventsPerChunk.
+  explicit EventEncoder(FrameWriter& frames, std::uint32_t events_of_chunk = 0) noexcept
+      : frames_(frames), events_of_chunk_(events_of_chunk == 0 ? kEventsPerChunk : std::min(events_of_chunk, kEventsPerChunk)) {}
 
   StringDictionary& strings() noexcept { return strings_; }
   std::uint32_t shape(const LaunchShape& value) noexcept { return shapes_.id(value); }
@@ -62,6 +65,7 @@ class EventEncoder {
   void write_dictionaries(ProtoWriter& out) noexcept;
 
   FrameWriter& frames_;
+  std::uint32_t events_of_chunk_;
   StringDictionary strings_;
   ValueDictionary<LaunchShape> shapes_;
   ValueDictionary<Queue> queues_;

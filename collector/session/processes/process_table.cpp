@@ -217,6 +217,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
     return;
   }
   if (guard_) (*memory)->guard_by(*guard_);  // before the agent has it, so that the memory is guarded at any time
+  (*memory)->shared().header().settings.events_of_chunk = static_cast<std::uint32_t>(room_.events_of_chunk);  // the memory is the agent's after Welcome
   (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
   channel::write_line((*memory)->shared().header().clock, clock_);
   (*memory)->shared().header().clock.shift.store(arrival.shift, std::memory_order_relaxed);

@@ -31,7 +31,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 23;
+inline constexpr std::uint32_t kLayoutVersion = 24;
 // environment: set if call chains of calls into the C library may be asked for; this must be prepared while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set if holders of the lock of a Python interpreter are to be recorded; kPythonLockAlone if calls into the C library are not recorded
@@ -174,6 +174,7 @@ struct Settings {
   std::atomic<std::uint32_t> backtrace_threshold_ns;   // if they took at least this long
   std::atomic<std::uint32_t> os_runtime_backtrace_ns;  // calls into the C library that took at least this long have their call chain recorded; 0: none
   // Set before Welcome, and not changed afterwards.
+  std::uint32_t events_of_chunk;         // that make a chunk of the agent full; 0: as many as it takes
   NameRule domain_rule;                  // which NVTX domains are recorded
   std::uint32_t domain_name_bytes;       // size of domain_names
   char domain_names[kDomainNamesBytes];  // each followed by a zero byte; the empty one is the default domain
