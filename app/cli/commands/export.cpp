@@ -18,6 +18,7 @@
 #include "model/stats/report.h"
 #include "model/trace/compact/compaction.h"
 #include "model/trace/compact/segment_check.h"
+#include "model/trace/segments/demanded_counters.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "options/filter_options.h"
 #include "options/foreign_options.h"
@@ -265,7 +266,9 @@ int run_export(Arguments arguments) {
 
   // A damaged file that is read as a whole is reported as usual; otherwise damage is found while the file is read.
   const bool is_salvage = options.type == "trace" && !damaged_segments(options.input).empty();
-  const auto trace = open_trace(options.input, {}, is_salvage ? EventPlace::kInMemoryWhereTheyFit : EventPlace::kInFile);
+  auto trace = open_trace(options.input, {}, is_salvage ? EventPlace::kInMemoryWhereTheyFit : EventPlace::kInFile);
+  // Which values of counters can't be read is known, and said in the new file, if all are read first.
+  if (trace && is_salvage && demands_counters(**trace)) trace = open_trace(options.input);
   if (!trace) return fail(trace.error());
   std::error_code unknown;
   if (const auto bytes = std::filesystem::file_size(options.input, unknown); !unknown && (*trace)->parts().size() < 2) options.selection.source_bytes = bytes;

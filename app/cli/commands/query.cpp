@@ -9,6 +9,7 @@
 #include "model/import/open_trace.h"
 #include "model/query/query.h"
 #include "model/stats/report.h"
+#include "model/trace/segments/demanded_counters.h"
 #include "options/filter_options.h"
 #include "output/losses.h"
 #include "output/output_file.h"
@@ -67,10 +68,16 @@ int run_query(Arguments arguments) {
   if (const auto prepared = output.prepare(std::array{file}); !prepared) return fail(prepared.error());
   if (const auto fits = output.expect(TableOutput::Tables::kOne); !fits) return fail(fits.error());
   keep_as_private_as(std::array<std::filesystem::path, 1>{file});
-  const auto trace = open_trace(file, {}, EventPlace::kInFile);
+  auto trace = open_trace(file, {}, EventPlace::kInFile);
   if (!trace) return fail(trace.error());
   output.set_source(*trace);
-  const auto answer = query::run_query(**trace, sql, options);
+  auto answer = query::run_query(**trace, sql, options);
+  if (has_unreadable_counters(**trace)) {
+    trace = open_again_in_memory(**trace, std::array<std::filesystem::path, 1>{file});
+    if (!trace) return fail(trace.error());
+    output.replace_sources(*trace);
+    answer = query::run_query(**trace, sql, options);
+  }
   if (!answer) return fail(answer.error());
   if (const auto written = output.write(0, {"Answer", "query", ""}, answer->table); !written) return fail(written.error());
   if (answer->rows == query::Rows::kFirst)

@@ -186,7 +186,9 @@ TEST_CASE("values of counters are read for answers from them alone, where events
   cache.set_budget(1 << 10);
   const std::string table = (folder.path() / "table").string();
   const auto answer = [&](std::vector<std::string> words, const fs::path& file) {
-    words.insert(words.end(), {"-f", "json", "--force-overwrite", "-o", table, file.string()});
+    const bool has_question = words.front() == "query";  // which stands behind the file
+    words.insert(words.end() - (has_question ? 1 : 0), file.string());
+    words.insert(words.end(), {"-f", "json", "--force-overwrite", "-o", table});
     Ran ran = run_command(words);
     for (const auto& entry : fs::directory_iterator(folder.path()))
       if (entry.path().filename().string().starts_with("table")) {
@@ -211,6 +213,12 @@ TEST_CASE("values of counters are read for answers from them alone, where events
   const std::vector<std::string> both{"stats", "-r", "cuda_gpu_kern_sum", "-r", "gpu_metric_sum"};
   const Ran of_both = answer(both, damaged), of_whole = answer(both, whole);
   CHECK(cli::Told::of_command().left().empty());
+  const auto ask = [&](const fs::path& file) {
+    return answer({"query", "--rows", "100", "SELECT name, count(value), sum(value) FROM counters GROUP BY name ORDER BY name"}, file);
+  };
+  const Ran asked = ask(damaged);
+  const fs::path saved_with_little = folder.path() / "little.trace";
+  const Ran little = run_command({"export", "-q", "-t", "trace", "--form", "log", "-o", saved_with_little.string(), damaged.string()});
   cache.set_budget(before);
   const fs::path saved = folder.path() / "saved.trace";
   REQUIRE(run_command({"export", "-q", "-t", "trace", "--form", "log", "-o", saved.string(), damaged.string()}).code == cli::kSuccess);
@@ -220,6 +228,15 @@ TEST_CASE("values of counters are read for answers from them alone, where events
   CHECK(of_both.output != of_whole.output);
   CHECK(count(of_both.messages, "damaged and skipped") == 1);
   CHECK(count(of_both.messages, "can be read") == 0);
+  INFO(asked.messages << little.messages);
+  CHECK(asked.code == cli::kSuccess);
+  CHECK(count(asked.messages, "damaged and skipped") == 1);
+  CHECK(asked.output.size() > 100);
+  CHECK(asked.output == ask(saved).output);
+  CHECK(asked.output != ask(whole).output);
+  CHECK(little.code == cli::kSuccess);
+  CHECK(count(little.messages, "damaged and skipped") == 1);
+  CHECK(answer(both, saved_with_little).output == of_both.output);
 }
 
 TEST_CASE("how many frames are damaged, every command says alike: each alone, two side by side, and the index") {
