@@ -6,6 +6,7 @@
 #include "file/asked_options.h"
 #include "file/session_start.h"
 #include "file/trace_output.h"
+#include "model/trace/text/grouped_digits.h"
 #include "outside/observers.h"
 #include "run.h"
 
@@ -48,7 +49,7 @@ std::optional<Error> said_of_place(const ClosedFile& file) {
   if (was_moved(file))
     return Error{name + " was moved" + to + " while it was recorded" + taken + ": all that was recorded is in " +
                  (now.moved_to.empty() ? "a file of another name." : "the file that was moved.")};
-  return Error{name + " was removed while it was recorded" + taken + ": what was recorded, " + std::to_string(file.events) + " events, is lost."};
+  return Error{name + " was removed while it was recorded" + taken + ": what was recorded, " + grouped_digits(file.events) + " events, is lost."};
 }
 
 bool makes_several(const CaptureRange& range) { return range.trigger != CaptureTrigger::kNone && range.after == AfterCapture::kRepeat; }
@@ -283,8 +284,8 @@ bool Recording::Run::has_named(std::int64_t now) {
   processes_.stop_naming();
   processes_.write_names();
   if (const std::int64_t waited = now - naming_since_; target_waits && waited > kNoticedWait)
-    report("The program waited at the start of a capture until names of code of the one before were looked up, up to " + std::to_string(waited / 1'000'000) +
-           " ms. No file has this time.");
+    report("The program waited at the start of a capture until names of code of the one before were looked up, up to " +
+           grouped_digits(static_cast<std::uint64_t>(waited) / 1'000'000) + " ms. No file has this time.");
   naming_since_ = 0;
   return true;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "model/trace/text/grouped_digits.h"
 
@@ -27,16 +28,24 @@ std::string lost_list(const Missing& missing) {
   return list;
 }
 
+// Each of several parts of one recording says the same of a process, and of the recording at a time: that counts once.
 Missing missing_of(const Trace& trace) {
   Missing missing;
+  const bool has_parts = trace.parts().size() > 1;
+  std::set<std::tuple<std::uint32_t, Nanoseconds, std::uint64_t, std::uint64_t, std::uint64_t>> processes;
+  std::set<std::tuple<Nanoseconds, int, int, std::string_view>> said;
   for (const Process& process : trace.processes()) {
+    const Completeness& its = process.completeness;
+    if (has_parts && !processes.emplace(process.pid, process.start, its.dropped, its.invalid, its.unreturned_buffers).second) continue;
     missing.dropped += process.completeness.dropped;
     missing.invalid += process.completeness.invalid;
     missing.unreturned_buffers += process.completeness.unreturned_buffers;
   }
   missing.unwritten_events = trace.provenance().unwritten_events;
   missing.file_was_full = trace.provenance().end == RecordingEnd::kDiskFull || trace.provenance().end == RecordingEnd::kFileSize;
-  for (const DiagnosticMessage& message : trace.diagnostics()) missing.note(message.severity, message.component, message.state, message.content);
+  for (const DiagnosticMessage& message : trace.diagnostics())
+    if (!has_parts || said.emplace(message.time, message.component, message.state, message.text).second)
+      missing.note(message.severity, message.component, message.state, message.content);
   for (const auto& window : trace.kernel_records().windows) missing.note_pc_samples(window->dropped, window->buffer_was_full);
   for (const TracePart& part : trace.parts())
     if (!part.provenance.condition.empty()) ++missing.unwhole_recordings;

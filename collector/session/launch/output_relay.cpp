@@ -28,6 +28,7 @@
 #include "collector/session/process_beside.h"
 #include "launch/means.h"
 #include "model/file/memory_limits.h"
+#include "model/trace/text/grouped_digits.h"
 
 namespace lanescope::session {
 namespace {
@@ -376,10 +377,10 @@ Loss loss_of(const Piece& piece) {
 void tell_loss(OutputStream stream, const Loss& loss, const OutputRelay::Tell& tell) {
   const std::string name = stream == OutputStream::kStandardError ? "standard error" : "standard output";
   if (loss.not_shown > 0)
-    tell(std::to_string(loss.not_shown) + " bytes that the program printed to " + name + " could not be written there: " + std::strerror(loss.error) + ".",
+    tell(grouped_digits(loss.not_shown) + " bytes that the program printed to " + name + " could not be written there: " + std::strerror(loss.error) + ".",
          OutputRelay::Told::kLoss);
   if (loss.not_stored > 0)
-    tell(std::to_string(loss.not_stored) + " bytes that the program printed to " + name +
+    tell(grouped_digits(loss.not_stored) + " bytes that the program printed to " + name +
              " are shown, but not in the recording: they came faster than it could store them.",
          OutputRelay::Told::kLoss);
 }

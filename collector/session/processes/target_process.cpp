@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "collector/channel/agent_bell.h"
 #include "model/file/last_path_part.h"
+#include "model/trace/text/grouped_digits.h"
 
 namespace lanescope::session {
 namespace {
@@ -332,7 +333,7 @@ void TargetProcess::drop_rest(const RestLimit& limit) {
   diagnostic.set_severity(proto::SEVERITY_WARNING);
   diagnostic.set_component(proto::COMPONENT_SESSION);
   diagnostic.set_kind(proto::DIAGNOSTIC_OTHER);
-  diagnostic.set_text(title() + ": " + std::to_string(dropped) + " of its last records are missing: they could not be written " + limit.in_words() + ".");
+  diagnostic.set_text(title() + ": " + grouped_digits(dropped) + " of its last records are missing: they could not be written " + limit.in_words() + ".");
   log_.write(tag(proto::FRAME_DIAGNOSTIC), diagnostic);
   report_(diagnostic.text());
 }

@@ -368,4 +368,12 @@ TEST_CASE("samples that are missing are said beside every answer") {
     CHECK(count(run_command(words).messages, "Not all that was recorded is here: 536 Python stacks dropped.") == 1);
   }
   CHECK(count(run_command({"info", file}).output, "incomplete: 536 Python stacks dropped") == 1);
+  // Each part of a recording tells the number of all of it.
+  const test::TemporaryFolder folder;
+  std::vector<std::string> parts{"stats", "-q", "-r", "nvtx_sum"};
+  for (const std::string time : {"/10s", "10s/"}) {
+    parts.push_back((folder.path() / ("part" + std::to_string(parts.size()) + ".trace")).string());
+    REQUIRE(run_command({"export", "-q", "-t", "trace", "--filter-time", time, "-o", parts.back(), file}).code == cli::kSuccess);
+  }
+  CHECK(count(run_command(parts).messages, "Not all that was recorded is here: 536 Python stacks dropped.") == 1);
 }

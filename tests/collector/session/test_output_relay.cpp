@@ -15,6 +15,7 @@
 
 #include "collector/attach/candidate.h"
 #include "collector/attach/process_list.h"
+#include "model/trace/text/grouped_digits.h"
 #include "processes/proc.h"
 #include "support/catch.h"
 
@@ -218,7 +219,7 @@ TEST_CASE("a target's writes never wait for the host, and what it did not take i
   }
   CHECK(taken < 2 * held);
   REQUIRE(told.size() == 1);
-  CHECK(told.front() == std::to_string(printed - taken) +
+  CHECK(told.front() == grouped_digits(printed - taken) +
                             " bytes that the program printed to standard output are shown, but not in the recording: they came faster than "
                             "it could store them.");
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/trace/load.h"
+#include "model/trace/text/grouped_digits.h"
 #include "processes/target_process.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -110,7 +111,7 @@ TEST_CASE("what can't be written in time after the end is dropped and counted, a
   }
   CHECK(dropped > kPairs);
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told.front(), contains_text(": " + std::to_string(dropped) + " of its last records are missing: they could not be written within 0 s"));
+  CHECK_THAT(told.front(), contains_text(": " + grouped_digits(dropped) + " of its last records are missing: they could not be written within 0 s"));
   const auto trace = load_trace(path);
   REQUIRE(trace);
   const std::uint64_t written = 2 * kPairs + 1 - dropped;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "../recorder.h"
+#include "model/trace/text/grouped_digits.h"
 #include "support/await.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -141,7 +142,7 @@ TEST_CASE("what a recorder there has to say arrives although its program filled 
   CHECK(ran.code == 7);
   const auto arrived = static_cast<std::size_t>(std::count(ran.messages.begin(), ran.messages.end(), '#'));
   CHECK(arrived < kBytes);
-  CHECK_THAT(ran.messages, contains_text(std::to_string(kBytes - arrived) + " bytes that the program printed to standard error could not be written there") &&
+  CHECK_THAT(ran.messages, contains_text(grouped_digits(kBytes - arrived) + " bytes that the program printed to standard error could not be written there") &&
                                contains_text("Generated:") && contains_text("Copied, and removed there:"));
 }
 
