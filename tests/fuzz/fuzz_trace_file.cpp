@@ -1,7 +1,9 @@
 // Files of frames: finished ones with an index and a trailer, truncated ones, and any bytes.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -80,10 +82,37 @@ std::vector<std::byte> file_of(std::string_view input) {
   return file;
 }
 
+// What the index of a compacted file says of a chunk of counters, which all have values at all times.
+proto::CounterHead head_of(const fuzz::Frame& frame, const proto::EventChunk& chunk) {
+  const proto::CounterSamples& samples = chunk.counter_samples();
+  std::vector<std::uint64_t> durations;
+  for (int row = 1; row < samples.time_delta_size(); ++row) durations.push_back(static_cast<std::uint64_t>(samples.time_delta(row)));
+  durations.push_back(samples.last_duration());
+  const std::uint64_t length = std::accumulate(durations.begin(), durations.end(), std::uint64_t{0});
+  proto::CounterHead head;
+  head.set_source(frame.source);
+  head.set_first_time(chunk.base_time());
+  head.set_length(length);
+  head.set_rows(static_cast<std::uint32_t>(durations.size()));
+  for (int counter = 0; counter < samples.columns_size(); ++counter) {
+    CounterSummary summary;
+    std::int64_t value = 0;
+    for (std::size_t row = 0; row < durations.size(); ++row)
+      summary.add(value += samples.columns(counter).value_delta(static_cast<int>(row)), static_cast<Nanoseconds>(durations[row]));
+    head.add_counter(samples.counter(counter));
+    head.add_covered(length);
+    head.add_minimum(summary.minimum);
+    head.add_maximum(summary.maximum);
+    head.add_integral(summary.integral);
+  }
+  return head;
+}
+
 // The index of the frames, with their positions in the file that is made of them.
 fuzz::Frame index_of(const std::vector<fuzz::Frame>& frames) {
   proto::Index index;
   std::vector<std::byte> file(sizeof(FileHeader));
+  const bool is_compacted = std::any_of(frames.begin(), frames.end(), [](const fuzz::Frame& each) { return each.type == proto::FRAME_LANE_SEGMENT; });
   for (const fuzz::Frame& each : frames) {
     proto::IndexEntry& entry = *index.add_entries();
     entry.set_offset(file.size());
@@ -94,6 +123,8 @@ fuzz::Frame index_of(const std::vector<fuzz::Frame>& frames) {
     entry.set_process(each.process);
     entry.set_stored_size(static_cast<std::uint32_t>(file.size() - entry.offset() - sizeof(FrameHeader)));
     entry.set_event_count(each.events);
+    proto::EventChunk chunk;
+    if (each.type == proto::FRAME_EVENTS && is_compacted && chunk.ParseFromString(each.payload)) *entry.mutable_counters() = head_of(each, chunk);
     if (each.type != proto::FRAME_LANE_SEGMENT) continue;
     if (const auto segment = decode_lane_segment(each.payload))
       (void)entry.mutable_segment()->ParseFromString(encode_segment_head(head_of(segment->lane, segment->events, 0)));
@@ -131,6 +162,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         (void)parts.detail(i);
         const LaneSummary sum = parts.summarize(i / 2, lane.size());
         if (sum.longest >= lane.size() || sum.weight < 0) std::abort();
+      }
+    }
+    for (CounterId id = 0; id < (*trace)->counters().size(); ++id) {
+      const CounterSeries& series = (*trace)->counter_series(id);
+      const TimeRange extent = series.extent();
+      const CounterSummary said = series.summarize(extent);  // by heads alone
+      if (said.covered < 0 || said.covered > extent.length()) std::abort();
+      CounterReader samples(series);
+      Nanoseconds time = std::numeric_limits<Nanoseconds>::min();
+      for (std::size_t i = 0; i < series.size(); i += 1 + series.size() / 500) {
+        const CounterSample sample = samples.sample(i);
+        if (sample.time < time || sample.duration < 0 || sample.time < extent.begin || sample.time + sample.duration > extent.end) std::abort();
+        time = sample.time;
       }
     }
   }

@@ -121,6 +121,22 @@ std::vector<Frame> compacted_frames() {
     for (int column = 0; column < kMostColumns; ++column) fill(*details.add_columns());
     frames.push_back(frame_of(proto::FRAME_DETAILS, details));
   }
+  proto::Resources resources;  // two counters, whose values stay in the file
+  proto::EventChunk chunk;
+  chunk.set_base_time(10);
+  proto::CounterSamples& samples = *chunk.mutable_counter_samples();
+  for (int row = 0; row < kElements; ++row) samples.add_time_delta(row == 0 ? 0 : 10);
+  samples.set_last_duration(10);
+  for (const std::uint32_t id : {1u, 2u}) {
+    proto::Counter& counter = *resources.add_counters();
+    fill(counter);
+    counter.set_id(id);
+    samples.add_counter(id);
+    proto::CounterColumn& column = *samples.add_columns();
+    for (int row = 0; row < kElements; ++row) column.add_value_delta(row + id);
+  }
+  frames.push_back(frame_of(proto::FRAME_RESOURCES, resources));
+  frames.push_back(frame_of(proto::FRAME_EVENTS, chunk));
   for (int track = 0; track < tracks.tracks_size(); ++track) {
     proto::LaneSegment segment = filled<proto::LaneSegment>();
     segment.set_track(static_cast<std::uint32_t>(track));

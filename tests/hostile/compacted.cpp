@@ -12,7 +12,7 @@ namespace {
 // Writes tables and an index around lane segments.
 class CompactedFile {
  public:
-  CompactedFile(const Path& path, std::size_t bytes, std::size_t track_count = 1) : file_(path, bytes), bytes_(bytes) {
+  CompactedFile(const Path& path, std::size_t bytes, std::size_t track_count = 1) : file_(path, bytes), bytes_(bytes), index_(file_.entries_of_start()) {
     proto::Names names;
     names.set_first(1);
     names.add_texts("n");
@@ -51,6 +51,23 @@ class CompactedFile {
   void add_segment(FileLane lane, const std::vector<Event>& events) {
     add_segment(encode_lane_segment(lane, events, kEpoch), head_of(lane, events, kEpoch), static_cast<std::uint32_t>(events.size()));
   }
+  // Names the counters 1 to `count` of the process. A file with a segment is a compacted one.
+  void begin_counters(std::uint32_t count) {
+    proto::Resources resources;
+    for (std::uint32_t id = 1; id <= count; ++id) {
+      proto::Counter& counter = *resources.add_counters();
+      counter.set_id(id);
+      counter.set_name(std::to_string(id));
+    }
+    add(proto::FRAME_RESOURCES, resources.SerializeAsString(), 0, kProcess);
+    add_segment({0, 0}, {{0, 1, 1, 0, 0}});
+  }
+  void add_counters(const std::string& payload, const proto::CounterHead& head) {
+    proto::IndexEntry& entry = add(proto::FRAME_EVENTS, payload, 1, kProcess);
+    entry.set_event_count(1);
+    *entry.mutable_counters() = head;
+    index_bytes_ += entry.ByteSizeLong() + 4;
+  }
   // Fills the file with data that a reader skips, because a larger file may hold more.
   void fill() {
     std::string noise(1u << 16, '\0');
@@ -64,11 +81,12 @@ class CompactedFile {
   void add(int type, const Message& message) {
     add(type, message.SerializeAsString());
   }
-  proto::IndexEntry& add(int type, const std::string& payload, std::uint32_t events = 0) {
+  proto::IndexEntry& add(int type, const std::string& payload, std::uint32_t events = 0, std::uint32_t process = 0) {
     proto::IndexEntry& entry = *index_.add_entries();
     entry.set_offset(file_.position());
     entry.set_type(static_cast<std::uint32_t>(type));
-    file_.add_payload(type, payload, 0, 0, events);
+    entry.set_process(process);
+    file_.add_payload(type, payload, process, 0, events);
     entry.set_stored_size(static_cast<std::uint32_t>(file_.position() - entry.offset() - sizeof(FrameHeader)));
     return entry;
   }
@@ -134,13 +152,66 @@ void compacted_wild_parts(const Path& path, std::size_t bytes) {
   file.fill();
 }
 
+// A chunk of counters with one value each, and what the index says of one with this many.
+std::string counters_at(Nanoseconds time, std::uint32_t counters) {
+  proto::EventChunk chunk = chunk_at(time);
+  proto::CounterSamples& samples = *chunk.mutable_counter_samples();
+  samples.add_time_delta(0);
+  samples.set_last_duration(kRows);
+  for (std::uint32_t id = 1; id <= counters; ++id) {
+    samples.add_counter(id);
+    samples.add_columns()->add_value_delta(1);
+  }
+  return chunk.SerializeAsString();
+}
+proto::CounterHead counter_head_at(Nanoseconds time, std::uint32_t counters, std::uint32_t rows) {
+  proto::CounterHead head;
+  head.set_first_time(kEpoch + time);
+  head.set_length(kRows);
+  head.set_rows(rows);
+  for (std::uint32_t id = 1; id <= counters; ++id) {
+    head.add_counter(id);
+    head.add_covered(kRows);
+    head.add_minimum(1);
+    head.add_maximum(1);
+    head.add_integral(static_cast<double>(kRows));
+  }
+  return head;
+}
+// Heads of chunks with many counters, whose frames have one row. Makes as many as the index has room for, which grows with the file.
+void counters_with_heads(const Path& path, std::size_t bytes, std::uint32_t claimed_rows) {
+  constexpr std::uint32_t kCounters = 60;
+  constexpr std::size_t kBytesForEach = 4'096;
+  CompactedFile file(path, bytes);
+  file.begin_counters(kCounters);
+  for (std::size_t i = 0; i < bytes / kBytesForEach; ++i) {
+    const auto time = static_cast<Nanoseconds>(i * kRows);
+    file.add_counters(counters_at(time, kCounters), counter_head_at(time, kCounters, claimed_rows));
+  }
+  file.fill();
+}
+void compacted_counters_that_lie(const Path& path, std::size_t bytes) { counters_with_heads(path, bytes, 50); }
+void compacted_counters_beyond_limits(const Path& path, std::size_t bytes) { counters_with_heads(path, bytes, kRows); }
+// As many chunks as there is room for, each of one value, and all heads are true.
+void compacted_single_counters(const Path& path, std::size_t bytes) {
+  CompactedFile file(path, bytes);
+  file.begin_counters(1);
+  for (Nanoseconds time = 0; !file.is_full(); time += 2 * Nanoseconds{kRows}) file.add_counters(counters_at(time, 1), counter_head_at(time, 1, 1));
+}
+
 }  // namespace
 
 std::vector<HostileFile> compacted() {
   return {
-      {"compacted_long_lane", &compacted_long_lane},           {"compacted_lanes_in_turn", &compacted_lanes_in_turn},
-      {"compacted_single_events", &compacted_single_events},   {"compacted_sparse_lanes", &compacted_sparse_lanes},
-      {"compacted_heads_that_lie", &compacted_heads_that_lie}, {"compacted_wild_parts", &compacted_wild_parts},
+      {"compacted_long_lane", &compacted_long_lane},
+      {"compacted_lanes_in_turn", &compacted_lanes_in_turn},
+      {"compacted_single_events", &compacted_single_events},
+      {"compacted_sparse_lanes", &compacted_sparse_lanes},
+      {"compacted_heads_that_lie", &compacted_heads_that_lie},
+      {"compacted_wild_parts", &compacted_wild_parts},
+      {"compacted_counters_that_lie", &compacted_counters_that_lie},
+      {"compacted_counters_beyond_limits", &compacted_counters_beyond_limits},
+      {"compacted_single_counters", &compacted_single_counters},
   };
 }
 

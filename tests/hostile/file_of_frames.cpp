@@ -35,16 +35,25 @@ FileOfFrames::FileOfFrames(const std::filesystem::path& path, std::size_t bytes)
   header.major_version = kFormatMajor;
   header.minor_version = kFormatMinor;
   put({reinterpret_cast<const char*>(&header), sizeof(header)});
+  const auto note = [this](proto::FrameType type, std::uint32_t process) {
+    proto::IndexEntry& entry = *entries_of_start_.add_entries();
+    entry.set_offset(bytes_ - last_.size());
+    entry.set_type(type);
+    entry.set_process(process);
+    entry.set_stored_size(static_cast<std::uint32_t>(last_.size() - sizeof(FrameHeader)));
+  };
   proto::SessionStart start;
   start.set_epoch(kEpoch);
   start.set_utc_epoch(1'790'000'000'000'000'000);
   start.set_lanescope_version("0.1.0");
   add(proto::FRAME_SESSION_START, start, 0);
+  note(proto::FRAME_SESSION_START, 0);
   proto::ProcessStart process;
   process.set_pid(4242);
   process.set_time(kEpoch);
   process.set_executable("/bin/program");
   add(proto::FRAME_PROCESS_START, process);
+  note(proto::FRAME_PROCESS_START, kProcess);
 }
 
 FileOfFrames::~FileOfFrames() {

@@ -40,6 +40,8 @@ class FileOfFrames {
   void fill_with(int type, const Message& message) {
     fill_with(type, message.SerializeAsString());
   }
+  // The entries of an index for the frames with which every file starts. An index that leaves frames out counts as damaged.
+  [[nodiscard]] const proto::Index& entries_of_start() const { return entries_of_start_; }
   // Adds the index, and with it the end of the file.
   void add_index(const std::vector<std::string>& payloads);
   void put(std::string_view bytes);
@@ -51,6 +53,7 @@ class FileOfFrames {
   std::size_t bytes_ = 0;
   std::uint64_t unpacked_ = 0;
   std::vector<std::byte> last_;  // frame
+  proto::Index entries_of_start_;
   bool has_index_ = false;
 };
 

@@ -74,10 +74,11 @@ void outline_of_deep_lanes(const Path& path, std::size_t bytes) {
   }
   const std::uint64_t at = file.position();
   file.add(proto::FRAME_OUTLINE, outline, 0);
-  proto::Index index;
-  index.add_entries()->set_offset(at);
-  index.mutable_entries(0)->set_type(proto::FRAME_OUTLINE);
-  index.mutable_entries(0)->set_stored_size(static_cast<std::uint32_t>(file.position() - at - sizeof(FrameHeader)));
+  proto::Index index = file.entries_of_start();
+  proto::IndexEntry& entry = *index.add_entries();
+  entry.set_offset(at);
+  entry.set_type(proto::FRAME_OUTLINE);
+  entry.set_stored_size(static_cast<std::uint32_t>(file.position() - at - sizeof(FrameHeader)));
   file.add_index({index.SerializeAsString()});
 }
 

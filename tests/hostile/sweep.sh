@@ -57,6 +57,7 @@ try_traces stats,analyze,report extreme_values
 try_traces rules ranges_open_on_many_gpus
 try_traces analyze launches_in_deep_ranges slow_iterations_beside_readings
 try info,import shared_calls_of_many_functions.sqlite shared_calls_in_circles.sqlite shared_calls_of_deep_chains.sqlite
+try_traces info,stats,trace compacted_counters_that_lie compacted_counters_beyond_limits compacted_single_counters
 try_traces report,python counters_of_many_gpus counters_of_many_groups
 try_traces python empty_texts empty_queues falling_marks kernels_of_many_dictionaries compacted_single_events
 [ ! -x "$programs/lanescope-ui" ] || try_traces viewer long_output
