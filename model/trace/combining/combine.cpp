@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "changed_counters.h"
 #include "changed_segments.h"
 #include "lanescope/trace.pb.h"
 #include "model/trace/combining/parts.h"
@@ -439,17 +440,16 @@ class TraceCombiner {
       counter.gpu = gpu(counter.gpu);
       trace_.counters_.push_back(std::move(counter));
     }
+    std::map<const DemandedCounters*, std::shared_ptr<const DemandedCounters>> groups;
     for (const CounterSeries& series : from_->counter_series_) {
-      std::vector<Nanoseconds> times;
-      std::vector<std::int64_t> values;
-      CounterReader reader(series);
-      for (std::size_t i = 0; i < series.size(); ++i) {
-        const CounterSample sample = reader.sample(i);
-        times.push_back(clock_(sample.time));
-        values.push_back(sample.value);
+      const DemandedCounters* const demanded = series.demanded();
+      if (demanded == nullptr) {
+        trace_.counter_series_.push_back(changed_in_memory(series, clock_));
+        continue;
       }
-      const auto of = [&] { return CounterSeries(times, values, std::max(clock_(series.extent().end), times.back() + 1)); };
-      trace_.counter_series_.push_back(times.empty() ? CounterSeries() : of());
+      std::shared_ptr<const DemandedCounters>& group = groups[demanded];
+      if (group == nullptr) group = changed(*demanded, clock_);
+      trace_.counter_series_.emplace_back(group, series.member());
     }
   }
 

@@ -151,6 +151,8 @@ class CounterSeries {
   [[nodiscard]] Place place_of(std::size_t i) const noexcept;
   // Null if the series holds its segments. Then its samples are decoded when they are needed.
   [[nodiscard]] const DemandedCounters* demanded() const noexcept { return group_.get(); }
+  // Which of them it is. Requires: demanded() is not null.
+  [[nodiscard]] std::size_t member() const noexcept { return member_; }
   // The segments that are held: all or none.
   [[nodiscard]] std::span<const std::shared_ptr<const CounterSegment>> segments() const noexcept { return segments_; }
   // Equal for series that are read together, and so have the same times; null if empty.
@@ -168,7 +170,7 @@ class CounterSeries {
 
   std::vector<std::shared_ptr<const CounterSegment>> segments_;  // empty if there is a group
   std::shared_ptr<const DemandedCounters> group_;
-  std::size_t member_ = 0;  // of the group
+  std::size_t member_ = 0;  // its position in the group
   std::size_t size_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "lanescope/trace.pb.h"
 #include "model/export/text_export.h"
 #include "model/file/trace_file.h"
+#include "model/trace/combining/combine.h"
 #include "recordings.h"
 
 using namespace lanescope;
@@ -194,6 +195,44 @@ TEST_CASE("counters on demand answer as counters in memory, with and without hea
   CHECK((chrome_text(*file) == chrome_text(*memory)));
   CHECK((chrome_text(*loaded(path)) == chrome_text(*memory)));  // the file, with all values in memory
   CHECK(check_all_was_read(*file));
+}
+
+TEST_CASE("counters of several files on demand answer as those in memory") {
+  const auto clock = GENERATE(ClockLine(0), ClockLine(-12'345), ClockLine(777, 4e-4, 20'000));
+  CAPTURE(clock.shift(), clock.drift());
+  const MemoryBudget budget(64u << 10);
+  const TemporaryFolder folder;
+  std::vector<TraceSource> in_memory, in_file;
+  for (const unsigned seed : {5u, 6u}) {
+    const fs::path log = folder.path() / "log.trace", compact = folder.path() / ("compact" + std::to_string(seed) + ".trace");
+    write_random_log(log, seed);
+    compacted(log, compact);
+    const ClockLine of_this = in_file.empty() ? ClockLine(0) : clock;
+    in_memory.push_back({loaded(log), "", of_this});
+    in_file.push_back({opened_in_file(compact), "", of_this});
+  }
+  const std::uint64_t decoded = SegmentCache::of_process().use().counters;
+  const auto memory = combine_traces(in_memory), file = combine_traces(in_file);
+  if (clock.is_shift()) CHECK(SegmentCache::of_process().use().counters == decoded);
+  REQUIRE(memory->counters().size() == 10);
+  CHECK(file->memory_bytes() < memory->memory_bytes() / 2);
+  for (CounterId id = 0; id < 10; ++id) {
+    REQUIRE(file->counter_series(id).demanded() != nullptr);
+    check_answers(memory->counter_series(id), file->counter_series(id), id);
+  }
+  CHECK(file->counter_series(5).times_identity() == file->counter_series(7).times_identity());
+  CHECK(file->counter_series(5).times_identity() != file->counter_series(8).times_identity());
+  CHECK((chrome_text(*file) == chrome_text(*memory)));
+  CHECK(check_all_was_read(*file));
+
+  std::ofstream(folder.path() / "compact6.trace", std::ios::in | std::ios::out).seekp(200) << std::string(1'000'000, 'x');
+  (void)SegmentCache::of_process().take_problems();  // of other tests
+  CounterReader reader(file->counter_series(5));
+  for (std::size_t i = 0; i < file->counter_series(5).size(); ++i) (void)reader.sample(i);
+  CHECK(has_substitutes(*file));
+  const auto problems = SegmentCache::of_process().take_problems();
+  REQUIRE(problems.size() == 1);
+  CHECK(problems.front().find("compact6.trace") != std::string::npos);
 }
 
 TEST_CASE("opening a file with heads decodes no value, and holds a fraction of them") {

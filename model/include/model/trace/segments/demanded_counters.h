@@ -43,7 +43,9 @@ class DemandedCounters : public std::enable_shared_from_this<DemandedCounters> {
   // The segment, for as long as the caller holds it. O(1) if it is in the cache. Otherwise O(samples of the block): it is read and decoded, which may wait for
   // the disk. A segment that can't be read is replaced by as many samples without a value, and the cache knows the reason.
   [[nodiscard]] std::shared_ptr<const CounterSegment> held(std::size_t block, std::size_t member) const noexcept;
-  // The same if it is in the cache; else null. O(1).
+  // As held(), but read again and not put into the cache, and null if it can't be read: for callers that make another segment of it.
+  [[nodiscard]] std::shared_ptr<const CounterSegment> read_apart(std::size_t block, std::size_t member) const { return read(block, member); }
+  // As held() if it is in the cache; else null. O(1).
   [[nodiscard]] std::shared_ptr<const CounterSegment> at_hand(std::size_t block, std::size_t member) const noexcept;
 
   // True if a segment was replaced because it can't be read, or for lack of memory.
