@@ -1,24 +1,27 @@
 #include <algorithm>
+#include <atomic>
 #include <limits>
-#include <map>
-#include <memory>
 #include <queue>
 #include <utility>
 
 #include "model/events/event_query.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "model/trace/segments/lane_in_parts.h"
+#include "model/trace/workers/parallel.h"
 #include "passage.h"
 
 namespace lanescope {
 namespace {
 
 constexpr Nanoseconds kNotEnough = std::numeric_limits<Nanoseconds>::max();
-constexpr std::uint64_t kMostEvents = std::uint64_t{600} << 16;  // that may be read: a second or two
-constexpr std::uint64_t kMostLooks = 20'000'000;                 // at other lanes, for the event before
+constexpr std::uint64_t kFewEvents = std::uint64_t{600} << 16;  // that may be read anyway: a second or less
+constexpr std::uint64_t kShare = 4;                             // one of so many may be read: to order all events takes many times as long
+constexpr std::uint64_t kMostLooks = 20'000'000;                // at other lanes, for the event before
 
 // Idle times of a lane, from its outline, which has one part for many events.
 class Rests {
  public:
+  Rests() = default;
   explicit Rests(const Lane& lane) : end_(lane.extent().end) {
     const Lane& outline = outline_of(lane);
     starts_.reserve(outline.size());
@@ -51,26 +54,48 @@ class Rests {
     return static_cast<std::size_t>(std::lower_bound(starts_.begin(), starts_.end(), t) - starts_.begin());
   }
 
-  Nanoseconds end_;
+  Nanoseconds end_ = 0;
   std::vector<Nanoseconds> starts_, rests_;
 };
 
 // Events of a segment, and an upper bound of their gaps.
 struct Piece {
   Nanoseconds most = 0;
+  Nanoseconds start = 0;  // none starts earlier
   Stretch events;
 };
 
 class LongestGaps {
  public:
   LongestGaps(const EventValues& values, const Passage& passage, std::size_t count, const std::stop_token& stop)
-      : values_(values), trace_(values.trace()), passage_(passage), count_(count), stop_(stop) {}
+      : values_(values),
+        trace_(values.trace()),
+        passage_(passage),
+        count_(count),
+        stop_(stop),
+        most_read_(std::max<std::uint64_t>(kFewEvents, event_count(passage.stretches()) / kShare)),
+        rests_(trace_.lanes().size()) {
+    parallel_for(values_.scope().lanes().size(), [&](std::size_t i) {
+      const LaneId lane = values_.scope().lanes()[i];
+      if (has_gaps(trace_.track_of(lane).key.kind)) rests_[lane] = Rests(trace_.lane(lane));
+    });
+  }
 
+  // Once some events are known, pieces are searched on all cores for those that may come before the last of them.
   std::optional<std::vector<EventRef>> find() {
-    for (const Piece& piece : pieces()) {
+    constexpr std::size_t kAtOnce = 32;
+    const std::vector<Piece> all = pieces();
+    for (std::size_t next = 0; next < all.size() && may_come_first(all[next].most, all[next].start);) {
       if (has_taken_long()) return std::nullopt;
-      if (is_known() && piece.most < last_gap()) break;
-      look_through(piece.events);
+      const auto some = std::span(all).subspan(next, is_known() ? std::min(kAtOnce, all.size() - next) : 1);
+      std::vector<std::vector<Near>> near(some.size());
+      parallel_for(some.size(), [&](std::size_t i) {
+        if (may_come_first(some[i].most, some[i].start)) near[i] = candidates(some[i].events);
+      });
+      for (std::size_t i = 0; i < some.size(); ++i)
+        for (const auto& [own, start, index] : near[i])
+          if (may_come_first(own, start) && !stop_.stop_requested() && looks_ <= kMostLooks) consider({some[i].events.lane, index}, some[i].events.chained);
+      next += some.size();
     }
     if (!is_known() || has_taken_long()) return std::nullopt;
     std::vector<EventRef> events(first_.size());
@@ -88,14 +113,20 @@ class LongestGaps {
       return start != other.start ? start < other.start : event < other.event;
     }
   };
+  // An event, and the time since the previous one on its lane.
+  struct Near {
+    Nanoseconds own, start;
+    EventIndex index;
+  };
 
-  [[nodiscard]] bool has_taken_long() const noexcept { return stop_.stop_requested() || read_ > kMostEvents || looks_ > kMostLooks; }
+  [[nodiscard]] bool has_taken_long() const noexcept { return stop_.stop_requested() || read_ > most_read_ || looks_ > kMostLooks; }
   [[nodiscard]] bool is_known() const noexcept { return first_.size() == count_; }
-  [[nodiscard]] Nanoseconds last_gap() const noexcept { return first_.top().gap; }
-  const Rests& rests(LaneId lane) {
-    std::unique_ptr<const Rests>& known = rests_[lane];
-    if (!known) known = std::make_unique<const Rests>(trace_.lane(lane));
-    return *known;
+  // Whether an event may come before the last one that is known, if its gap is at most this, and it does not start earlier. A program does the same again and
+  // again, so many gaps may be equal.
+  [[nodiscard]] bool may_come_first(Nanoseconds most, Nanoseconds start) const noexcept {
+    if (!is_known()) return true;
+    const Found& last = first_.top();
+    return most != last.gap ? most > last.gap : start <= last.start;
   }
 
   // The most promising first. The first event of a lane is a piece of its own, because its own lane does not bound its gap.
@@ -108,7 +139,7 @@ class LongestGaps {
       EventIndex begin = stretch.first;
       if (begin == 0) {
         const Nanoseconds start = lane.segment_start(0);
-        if (const auto most = least_of_others(stretch.lane, start, start, kNotEnough)) pieces.push_back({*most, {stretch.lane, 0, 1, stretch.chained}});
+        if (const auto most = least_of_others(stretch.lane, start, start, kNotEnough)) pieces.push_back({*most, start, {stretch.lane, 0, 1, stretch.chained}});
         begin = 1;
       }
       while (begin < stretch.last) {
@@ -117,64 +148,59 @@ class LongestGaps {
         const Nanoseconds until = s + 1 < lane.segment_count() ? lane.segment_start(s + 1) : lane.extent().end;
         // The first part contains what lies before all its events, except the very first of the lane.
         const Nanoseconds from = s == 0 ? lane.segment_start(0) + 1 : lane.segment_start(s);
-        const Nanoseconds own = rests(stretch.lane).longest(from, until, kNotEnough).value_or(kNotEnough);
+        const Nanoseconds own = rests_[stretch.lane].longest(from, until, kNotEnough).value_or(kNotEnough);
         const Nanoseconds most = std::min(own, least_of_others(stretch.lane, from, until, own).value_or(own));
-        pieces.push_back({most, {stretch.lane, begin, end, stretch.chained}});
+        pieces.push_back({most, lane.segment_start(s), {stretch.lane, begin, end, stretch.chained}});
         begin = end;
       }
     }
-    std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.most > b.most; });
+    std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.most != b.most ? a.most > b.most : a.start < b.start; });
     return pieces;
   }
 
   // A bound from the other lanes of the row; none if nothing of them lies before.
-  std::optional<Nanoseconds> least_of_others(LaneId lane, Nanoseconds from, Nanoseconds until, Nanoseconds least) {
+  std::optional<Nanoseconds> least_of_others(LaneId lane, Nanoseconds from, Nanoseconds until, Nanoseconds least) const {
     std::optional<Nanoseconds> bound;
     for (const LaneId other : values_.row_of(lane)) {
       if (other == lane) continue;
       if (++looks_ > kMostLooks) break;
-      if (const auto longest = rests(other).longest(from, until, bound ? std::min(*bound, least) : least)) bound = std::min(bound.value_or(*longest), *longest);
-      if (bound && is_known() && *bound < last_gap()) break;
+      if (const auto longest = rests_[other].longest(from, until, bound ? std::min(*bound, least) : least))
+        bound = std::min(bound.value_or(*longest), *longest);
+      if (bound && !may_come_first(*bound, from)) break;
     }
     return bound;
   }
 
-  void look_through(const Stretch& events) {
-    if (events.first == 0) return consider({events.lane, 0}, events.chained);
+  // Those of the events that may come before the last one that is known; the longest time first.
+  std::vector<Near> candidates(const Stretch& events) const {
     const Lane& lane = trace_.lane(events.lane);
+    if (events.first == 0) return {{kNotEnough, lane.segment_start(0), 0}};
     const std::size_t s = events.first / LaneSegment::kCapacity;
-    const auto offset = static_cast<EventIndex>(s * LaneSegment::kCapacity);
     const Nanoseconds first_start = lane.segment_start(s);
     const Nanoseconds until = s + 1 < lane.segment_count() ? lane.segment_start(s + 1) : lane.extent().end + 1;
     std::vector<Nanoseconds> borders{first_start};  // borders of its parts
-    for (const Nanoseconds start : rests(events.lane).starts_between(first_start, until)) borders.push_back(start);
+    for (const Nanoseconds start : rests_[events.lane].starts_between(first_start, until)) borders.push_back(start);
     borders.push_back(until);
-    std::shared_ptr<const LaneSegment> segment;
-    std::vector<std::pair<Nanoseconds, EventIndex>> near;  // time since the previous event on the lane
+    LaneTimes times(lane);
+    std::vector<Near> near;
     for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
       const Nanoseconds begin = borders[part], end = borders[part + 1];
-      if (is_known()) {
-        const Nanoseconds own = rests(events.lane).longest(begin, end, kNotEnough).value_or(kNotEnough);
-        if (own < last_gap()) continue;
-        if (const auto others = least_of_others(events.lane, begin, end, own); others && *others < last_gap()) continue;
+      const Nanoseconds own = rests_[events.lane].longest(begin, end, kNotEnough).value_or(kNotEnough);
+      if (!may_come_first(own, begin)) continue;
+      if (const auto others = least_of_others(events.lane, begin, end, own); others && !may_come_first(*others, begin)) continue;
+      EventIndex i = std::max(events.first, times.lower_bound(begin));
+      Nanoseconds before = times.end(i - 1);
+      const EventIndex first = i;
+      for (; i < events.last; ++i) {
+        const Nanoseconds start = times.start(i);
+        if (start >= end && end != until) break;
+        if (may_come_first(start - before, start)) near.push_back({start - before, start, i});
+        before = start + times.duration(i);
       }
-      if (!segment) {
-        segment = lane.segment(s);
-        read_ += segment->size();
-      }
-      const EventIndex from = part == 0 ? 0 : segment->lower_bound(begin);
-      const EventIndex last = end == until ? segment->size() : segment->lower_bound(end);
-      for (EventIndex i = std::max(offset + from, events.first); i < std::min(offset + last, events.last); ++i) {
-        const Nanoseconds before = i > offset ? segment->start(i - offset - 1) + segment->duration(i - offset - 1) : lane.end(i - 1);
-        const Nanoseconds own = segment->start(i - offset) - before;
-        if (!is_known() || own >= last_gap()) near.emplace_back(own, i);
-      }
+      read_ += i - first;
     }
-    std::sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
-    for (const auto& [own, index] : near) {
-      if ((is_known() && own < last_gap()) || stop_.stop_requested() || looks_ > kMostLooks) break;
-      consider({events.lane, index}, events.chained);
-    }
+    std::sort(near.begin(), near.end(), [](const Near& a, const Near& b) { return a.own != b.own ? a.own > b.own : a.index < b.index; });
+    return near;
   }
 
   void consider(EventRef event, bool chained) {
@@ -193,10 +219,11 @@ class LongestGaps {
   const Passage& passage_;
   std::size_t count_;
   const std::stop_token& stop_;
-  std::map<LaneId, std::unique_ptr<const Rests>> rests_;
+  std::uint64_t most_read_;
+  std::vector<Rests> rests_;          // by lane
   std::priority_queue<Found> first_;  // the last one of the table on top
   std::vector<EventRef> passed_;
-  std::uint64_t read_ = 0, looks_ = 0;
+  mutable std::atomic<std::uint64_t> read_ = 0, looks_ = 0;  // counted on all cores
 };
 
 }  // namespace

@@ -267,6 +267,38 @@ TEST_CASE("events after the longest gaps are found where heads say that lanes re
   CHECK_FALSE(events_after_longest_gaps(in_memory, all.lanes(), {}, 20));
 }
 
+TEST_CASE("of equal gaps, the first are found without the segments of later ones; one gap ends where a segment ends and the next begins") {
+  constexpr EventIndex kEvents = 6 * LaneSegment::kCapacity, kApart = 5'000;
+  TraceBuilder builder;
+  builder.provenance().finished = true;
+  const ProcessId process = builder.process_of_instance(1);
+  std::vector<Event> events;
+  Nanoseconds time = 0;
+  for (EventIndex i = 0; i < kEvents; ++i) {
+    if (i == LaneSegment::kCapacity - 1) time += 2'000;  // starts with the next one
+    const Nanoseconds duration = i == LaneSegment::kCapacity - 1 ? 0 : 10;
+    events.push_back({time, duration, builder.intern("work"), 0, 0});
+    time += duration + (i % kApart == 0 ? 1'000 : 0);
+  }
+  builder.add({TrackKind::kCudaApi, process, builder.thread(process, 7)}, std::move(events));
+  const TemporaryFolder folder;
+  REQUIRE(export_trace_file(*builder.snapshot(), folder.path() / "log.trace", Overwrite::kAllow));
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(256 << 10);
+  const EventScope all = EventScope::whole_trace(*both.file);
+  const EventValues in_memory(both.memory, all), in_file(both.file, all);
+  const std::vector<EventRef> order =
+      sort_events(in_memory, gather_by_start(*both.memory, all.lanes(), {}), EventColumn::kGapBefore, SortDirection::kDescending);
+  CHECK(order.front().index == LaneSegment::kCapacity - 1);
+  CHECK(order[1].index == 1);
+  const auto searched = [] { return SegmentCache::of_process().use().in_parts; };
+  const std::uint64_t before = searched();
+  const auto first = events_after_longest_gaps(in_file, all.lanes(), {}, 10);
+  REQUIRE(first);
+  CHECK(*first == std::vector<EventRef>(order.begin(), order.begin() + 10));
+  CHECK(searched() - before <= 2);  // of six segments
+}
+
 TEST_CASE("the longest gaps of what programs did are those that a look at each event finds, in all rows at once and in each", "[long]") {
   const TemporaryFolder folder;
   const Budget budget(128 << 10);
