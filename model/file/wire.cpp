@@ -8,16 +8,24 @@
 namespace lanescope {
 
 std::size_t varints_in(std::string_view packed) noexcept {
-  // Processes eight bytes at once. The highest bit of a byte says that another byte of its number follows.
-  constexpr std::uint64_t kHighest = 0x8080808080808080, kOnes = 0x0101010101010101;
-  std::size_t count = 0;
-  for (; packed.size() >= sizeof(std::uint64_t); packed.remove_prefix(sizeof(std::uint64_t))) {
-    std::uint64_t word;
-    std::memcpy(&word, packed.data(), sizeof(word));
-    count += ((~word & kHighest) >> 7) * kOnes >> 56;
+  // Many bytes at once. The highest bit of a byte says that another byte of its number follows: as a signed number, the byte is below 0.
+  using Bytes = std::int8_t __attribute__((vector_size(16)));
+  constexpr std::size_t kMostAdded = 127;  // that a sum of one byte holds
+  const std::size_t size = packed.size();
+  std::size_t followed = 0;
+  while (packed.size() >= sizeof(Bytes)) {
+    const std::size_t count = std::min(kMostAdded, packed.size() / sizeof(Bytes));
+    Bytes sums{};
+    for (std::size_t i = 0; i < count; ++i) {
+      Bytes bytes;
+      std::memcpy(&bytes, packed.data() + i * sizeof(bytes), sizeof(bytes));
+      sums -= bytes < 0;  // which is -1 where it holds
+    }
+    for (std::size_t i = 0; i < sizeof(Bytes); ++i) followed += static_cast<std::size_t>(sums[i]);
+    packed.remove_prefix(count * sizeof(Bytes));
   }
-  const auto ends_number = [](char byte) { return static_cast<std::uint8_t>(byte) < 0x80; };
-  return count + static_cast<std::size_t>(std::count_if(packed.begin(), packed.end(), ends_number));
+  for (const char byte : packed) followed += static_cast<std::uint8_t>(byte) >> 7;
+  return size - followed;
 }
 
 void append_field(std::uint32_t number, std::string_view content, std::string& bytes) {

@@ -127,35 +127,20 @@ bool for_fields(std::string_view message, Take take) {
 }  // namespace
 
 std::optional<std::vector<std::uint32_t>> offsets_of_every(std::size_t step, std::string_view packed, std::size_t count) {
-  std::vector<std::uint32_t> offsets;
+  std::vector<std::uint32_t> offsets{0};
   offsets.reserve(count / step + 2);
-  offsets.push_back(0);
-  std::size_t numbers = 0, next = step;
-  const char *const begin = packed.data(), *const end = begin + packed.size(), *at = begin;
-  if (packed.size() == count && varints_in(packed) == count) {  // all numbers have one byte
-    for (; next < count; next += step) offsets.push_back(static_cast<std::uint32_t>(next));
-    numbers = count;
-    at = end;
-  }
-  const auto ends_number = [](char byte) { return static_cast<std::uint8_t>(byte) < 0x80; };
-  const auto look_at_byte = [&] {
-    if (ends_number(*at++) && ++numbers == next && next < count) {
-      offsets.push_back(static_cast<std::uint32_t>(at - begin));
-      next += step;
+  std::size_t at = 0, numbers = 0;
+  for (std::size_t next = std::min(step, count); numbers < count; next = std::min(next + step, count)) {
+    // As many bytes as numbers are missing can't have more of them.
+    while (numbers < next) {
+      const std::string_view some = packed.substr(at, next - numbers);
+      if (some.empty()) return std::nullopt;
+      at += some.size();
+      numbers += varints_in(some);
     }
-  };
-  while (end - at >= 8) {
-    const std::size_t in_word = varints_in({at, 8});
-    if (numbers + in_word < next) {
-      numbers += in_word;
-      at += 8;
-    } else {
-      for (int i = 0; i < 8; ++i) look_at_byte();
-    }
+    offsets.push_back(static_cast<std::uint32_t>(at));
   }
-  while (at < end) look_at_byte();
-  if (numbers != count || (!packed.empty() && !ends_number(packed.back()))) return std::nullopt;
-  offsets.push_back(static_cast<std::uint32_t>(packed.size()));
+  if (at != packed.size()) return std::nullopt;
   return offsets;
 }
 

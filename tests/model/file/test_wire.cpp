@@ -80,4 +80,9 @@ TEST_CASE("numbers of a packed column are counted without being read") {
   const auto field = reader.next();
   REQUIRE(field);
   CHECK(varints_in(field->bytes) == 5);
+  std::string many;
+  for (std::size_t count = 0; count < 9'000; ++count) {
+    REQUIRE(varints_in(many) == count);
+    append_varint(std::uint64_t{1} << (count * count % 23), many);
+  }
 }

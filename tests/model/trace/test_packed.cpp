@@ -134,3 +134,27 @@ TEST_CASE("damaged columns are refused, or read as protobuf reads them") {
   REQUIRE(kernels.ParseFromString(bytes));
   check_same(columns, kernels);
 }
+
+TEST_CASE("parts of a packed column begin where their first numbers do") {
+  std::mt19937 random(GENERATE(range(1u, 20u)));
+  std::string packed;
+  std::vector<std::size_t> begins;
+  const std::size_t count = 1 + random() % 9'000, step = 8 + random() % 2'000;
+  for (std::vector<std::uint64_t> numbers; begins.size() < count;) {
+    if (numbers.empty()) numbers = random_numbers(random);
+    if (numbers.empty()) continue;
+    begins.push_back(packed.size());
+    append_varint(numbers.back(), packed);
+    numbers.pop_back();
+  }
+  const auto offsets = offsets_of_every(step, packed, count);
+  REQUIRE(offsets);
+  REQUIRE(offsets->size() == (count + step - 1) / step + 1);
+  CHECK(offsets->back() == packed.size());
+  for (std::size_t part = 0; part + 1 < offsets->size(); ++part) REQUIRE((*offsets)[part] == begins[part * step]);
+  CHECK_FALSE(offsets_of_every(step, packed, count + 1));
+  CHECK_FALSE(offsets_of_every(step, packed + '\x01', count));
+  CHECK_FALSE(offsets_of_every(step, packed + '\x80', count));
+  packed.back() = '\x80';
+  CHECK_FALSE(offsets_of_every(step, packed, count));
+}
