@@ -211,29 +211,30 @@ bool LaneSegmentParts::read(const Place& column, std::size_t part, std::span<Num
   return true;
 }
 
-template <typename Into>
-bool LaneSegmentParts::decode_times(std::size_t part, Nanoseconds start, Into& into) const {
+bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Times& into) const {
   into.size = size_of(part);
   std::array<std::uint64_t, kPart> gaps, durations;
   if (!read(gaps_, part, std::span(gaps).first(into.size)) || !read(durations_, part, std::span(durations).first(into.size))) return false;
-  Nanoseconds end = start;
+  Nanoseconds end = start, busy = 0, longest = 0;
   gaps[0] = 0;
   for (EventIndex i = 0; i < into.size; ++i) {
     if (gaps[i] > kLongest || durations[i] > kLongest) return false;
     into.starts[i] = end + static_cast<Nanoseconds>(gaps[i]);
     if (!is_near(into.starts[i])) return false;
-    into.durations[i] = static_cast<Nanoseconds>(durations[i]);
-    end = into.starts[i] + into.durations[i];
+    const Nanoseconds duration = into.durations[i] = static_cast<Nanoseconds>(durations[i]);
+    end = into.starts[i] + duration;
     if (!is_near(end)) return false;
+    busy += duration;  // less than from its first start to its end
+    longest = std::max(longest, duration);
   }
+  into.busy = busy;
+  into.longest = longest;
   return true;
 }
 
 bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Events& into) const {
-  return decode_times(part, start, into) && read(names_, part, std::span(into.names).first(into.size));
+  return decode(part, start, static_cast<Times&>(into)) && read(names_, part, std::span(into.names).first(into.size));
 }
-
-bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Times& into) const { return decode_times(part, start, into); }
 
 std::optional<DetailId> LaneSegmentParts::detail(EventIndex event) {
   if (details_.size == 0) return 0;

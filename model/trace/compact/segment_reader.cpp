@@ -364,15 +364,12 @@ class SegmentReader::PartsOfSegment final : public SegmentParts {
   }
 
  private:
-  template <typename Decoded>
-  [[nodiscard]] bool is_as_said(std::size_t part, const Decoded& decoded) const {
+  [[nodiscard]] bool is_as_said(std::size_t part, const Times& decoded) const {
     const SegmentHead::Part& head = segment_.head.parts[part];
-    const auto durations = std::span(decoded.durations).first(decoded.size);
     const bool is_last = part + 1 == segment_.head.parts.size();
-    const Nanoseconds last_start = decoded.starts[decoded.size - 1], end = last_start + durations.back();
+    const Nanoseconds last_start = decoded.starts[decoded.size - 1], end = last_start + decoded.durations[decoded.size - 1];
     const bool ends_as_said = is_last ? last_start == segment_.head.last_start && end == segment_.head.end : end <= segment_.head.parts[part + 1].start;
-    return ends_as_said && std::accumulate(durations.begin(), durations.end(), Nanoseconds{0}) == head.busy &&
-           *std::max_element(durations.begin(), durations.end()) == head.longest;
+    return ends_as_said && decoded.busy == head.busy && decoded.longest == head.longest;
   }
 
   std::shared_ptr<const State> file_;  // which has the segment

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "timeline/core/pixels/colors.h"
 #include "timeline/core/pixels/level_pixels.h"
 
 namespace lanescope::timeline {
@@ -26,7 +27,7 @@ void consider_longest(Column& column, const ContentLane& content, const Events& 
   column.longest = content.ref(index);
   column.longest_duration = duration;
   column.longest_name = events.name(index);
-  column.longest_detail = events.detail(index);
+  column.longest_detail = has_own_colors(content.kind) || content.projected ? events.detail(index) : 0;
   if (column.weight == 0 && duration == 0) {  // instants have no duration, so none outweighs another
     column.dominant = column.longest_name;
     column.kind = content.kind;

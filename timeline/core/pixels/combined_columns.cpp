@@ -17,7 +17,7 @@ namespace {
 
 constexpr EventIndex kFewOfTile = kTileWidth / 8;  // events of one of very many lanes: adding up to this many one by one is faster than columns
 constexpr int kBridged = 8;                        // columns without overlaps that are processed all the same, because starting again behind them takes longer
-constexpr std::size_t kFewestTimes = 4;            // segments of each lane of which only times are decoded, for a part of the columns (see kFewestSegments)
+constexpr std::uint64_t kFewestTimes = 4;          // times as many events in a part of the columns as in segments that are read for its neighbour, too
 
 // Calls use(first, end) for runs of wanted columns in [first, end), with a few others in between.
 template <typename Number, typename IsWanted, typename Use>
@@ -276,9 +276,12 @@ void LevelRasterizer::combine_together(std::span<const std::span<OfLevel>> level
       all.first = std::min(all.first, each.first_column());
       all.end = std::max(all.end, each.first_column() + static_cast<std::int64_t>(each.busy.size()));
     }
-    std::size_t segments = 0;
-    for (const Lane* lane : group.lanes) segments += lane->segment_count();
-    const auto count = static_cast<std::int64_t>(1 + segments / group.lanes.size() / kFewestTimes);
+    std::uint64_t events = 0, at_end = 1;  // of the lanes, and of their segments at the end of a part
+    for (const Lane* lane : group.lanes) {
+      events += lane->size();
+      at_end += std::min(lane->size(), LaneSegment::kCapacity);
+    }
+    const auto count = static_cast<std::int64_t>(1 + events / (at_end * kFewestTimes));
     for (std::int64_t part = 0; part < count; ++part)
       parts.push_back({all.levels, all.first + (all.end - all.first) * part / count, all.first + (all.end - all.first) * (part + 1) / count});
   }

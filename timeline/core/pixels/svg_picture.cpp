@@ -73,8 +73,7 @@ class Painter {
 // `kind_of_row`: calls of samples have their CodeKind as detail.
 Rgb color_of(const Trace& trace, RowKind kind_of_row, TrackKind kind, NameId name, DetailId detail) {
   if (kind_of_row == RowKind::kStackChart) return call_color(detail == 0 ? CodeKind::kNative : static_cast<CodeKind>(detail - 1), trace.name(name), kScheme);
-  const bool is_range = kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
-  return event_color(kind, trace.name(name), is_range && detail != 0 ? trace.nvtx_detail(detail).color : 0, kScheme);
+  return event_color(kind, trace.name(name), has_own_colors(kind) && detail != 0 ? trace.nvtx_detail(detail).color : 0, kScheme);
 }
 
 // Names as in the source code, except states, which are translated.

@@ -29,8 +29,6 @@ constexpr double kLabelInset = 4;         // logical pixels
 constexpr double kOpenEdge = 24;          // device pixels in which an open event fades
 constexpr double kProfiledMark = 6;       // logical pixels: the sides of the corner that marks a profiled launch
 
-bool is_nvtx(TrackKind kind) { return kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks; }
-
 Rgb* scan_line(QImage& image, int y) { return reinterpret_cast<Rgb*>(image.scanLine(y)); }
 
 // A scan line with the grid lines at the ruler's ticks.
@@ -271,7 +269,7 @@ Rgb RowPainter::colorOf(TrackKind kind, NameId name, DetailId detail, ColorSchem
 }
 
 std::uint32_t RowPainter::nvtxColor(const Trace& trace, TrackKind kind, DetailId detail) {
-  if (!is_nvtx(kind)) return 0;
+  if (!has_own_colors(kind)) return 0;
   return detail == 0 ? 0 : trace.nvtx_detail(detail).color;
 }
 

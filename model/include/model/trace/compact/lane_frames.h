@@ -96,15 +96,14 @@ struct SegmentHead {
 class LaneSegmentParts {
  public:
   static constexpr EventIndex kPart = SegmentHead::kPartEvents;
-  // Times in ns, and ids of names.
-  struct Events {
-    EventIndex size = 0;
-    std::array<Nanoseconds, kPart> starts, durations;
-    std::array<NameId, kPart> names;
-  };
+  // In ns.
   struct Times {
     EventIndex size = 0;
+    Nanoseconds busy = 0, longest = 0;  // as a head has them
     std::array<Nanoseconds, kPart> starts, durations;
+  };
+  struct Events : Times {
+    std::array<NameId, kPart> names;  // their ids
   };
 
   // Returns nothing if the payload does not hold this many events in columns of one piece each; decode_lane_segment() may read it all the same. O(bytes),
@@ -131,8 +130,6 @@ class LaneSegmentParts {
   // Reads a part of a column whose numbers may all be 0. Returns false if its bytes are no such numbers.
   template <typename Number>
   [[nodiscard]] bool read(const Place& column, std::size_t part, std::span<Number> into) const;
-  template <typename Into>
-  [[nodiscard]] bool decode_times(std::size_t part, Nanoseconds start, Into& into) const;
   [[nodiscard]] std::string_view bytes_of(const Place& column, std::size_t part) const;
   [[nodiscard]] EventIndex size_of(std::size_t part) const noexcept;
 

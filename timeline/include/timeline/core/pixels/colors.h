@@ -17,6 +17,10 @@ enum class ColorScheme : std::uint8_t { kLight, kDark };
 
 // Of an event with this name. `nvtx_color`: the colour that the program asked for (ARGB), 0 for none.
 [[nodiscard]] Rgb event_color(TrackKind kind, std::string_view name, std::uint32_t nvtx_color, ColorScheme scheme) noexcept;
+// True if the program may give each event of the kind a colour, which is in its NvtxDetail.
+[[nodiscard]] constexpr bool has_own_colors(TrackKind kind) noexcept {
+  return kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
+}
 // Of a function that was seen to run: the hue shows the kind of code, the shade the function; grey if no function is known.
 [[nodiscard]] Rgb call_color(CodeKind kind, std::string_view function, ColorScheme scheme) noexcept;
 // Of a column in which no name dominates.

@@ -33,7 +33,7 @@ struct Column {
   EventRef longest;                      // among the events in the column; not valid() if there are none
   Nanoseconds longest_duration = -1;
   NameId longest_name = 0;
-  DetailId longest_detail = 0;
+  DetailId longest_detail = 0;  // 0 if it does not determine the colour: to find it takes longer than all else of a column that is read in parts
   bool operator==(const Column&) const = default;
 };
 
