@@ -44,13 +44,14 @@ struct SegmentReader::State {
     return {path.string() + " is damaged: its index does not fit its frames. Write it anew with: lanescope export -t trace " + path.string() + " -o NEW.trace"};
   }
 
-  Result<void> read_surroundings(const std::vector<IndexedFrame>& index) {
+  // Takes the entries of counters from the index.
+  Result<void> read_surroundings(std::span<IndexedFrame> index) {
     builder.provenance().format = "Lanescope";  // unless the session says that it was made from another format
     std::vector<IndexedFrame> wanted;
-    for (const IndexedFrame& indexed : index) {
+    for (IndexedFrame& indexed : index) {
       if (indexed.type == proto::FRAME_LANE_SEGMENT || indexed.type == proto::FRAME_OUTLINE) continue;
       if (indexed.type == proto::FRAME_EVENTS)
-        samples.push_back({indexed, {}});
+        samples.push_back({std::move(indexed), {}});
       else
         wanted.push_back(indexed);
     }
@@ -88,9 +89,11 @@ struct SegmentReader::State {
   // chunks must be read in their order, which decides.
   bool give_series() {
     const Nanoseconds epoch = surroundings->provenance().monotonic_epoch;
-    std::map<std::tuple<std::uint32_t, std::uint8_t, std::vector<std::uint32_t>>, std::vector<const CounterChunkInFile*>> groups;
+    const auto origin = [](const CounterChunkInFile& chunk) { return std::tie(chunk.frame.process, chunk.head.source, chunk.head.counters); };
+    const auto by_origin = [&](const CounterChunkInFile* a, const CounterChunkInFile* b) { return origin(*a) < origin(*b); };
+    std::map<const CounterChunkInFile*, std::vector<const CounterChunkInFile*>, decltype(by_origin)> groups(by_origin);  // by any of its chunks
     for (const CounterChunkInFile& chunk : samples)
-      if (chunk.head.rows > 0) groups[{chunk.frame.process, chunk.head.source, chunk.head.counters}].push_back(&chunk);
+      if (chunk.head.rows > 0) groups[&chunk].push_back(&chunk);
     std::vector<std::vector<CounterId>> members;
     std::set<CounterId> met;
     for (auto& [of, chunks] : groups) {
@@ -99,18 +102,19 @@ struct SegmentReader::State {
       if (std::adjacent_find(chunks.begin(), chunks.end(), overlap) != chunks.end()) return false;
       if (!is_near(chunks.front()->head.first_time - epoch) || !is_near(chunks.back()->head.end - epoch)) return false;
       members.emplace_back();
-      for (const std::uint32_t id : std::get<2>(of)) {
-        const auto counter = ingest.counter_of(std::get<0>(of), std::get<1>(of), id);
+      for (const std::uint32_t id : of->head.counters) {
+        const auto counter = ingest.counter_of(of->frame.process, of->head.source, id);
         if (!counter || !met.insert(*counter).second) return false;
         members.back().push_back(*counter);
       }
     }
-    std::size_t group = 0;
-    for (const auto& [of, chunks] : groups) {
-      const auto counters = std::make_shared<const CountersInFile>(file, path, chunks, epoch);
-      for (std::size_t member = 0; member < members[group].size(); ++member) builder.give_series(members[group][member], CounterSeries(counters, member));
-      ++group;
-    }
+    std::vector<std::shared_ptr<const CountersInFile>> counters(groups.size());
+    std::vector<std::span<const CounterChunkInFile* const>> chunks_of;
+    for (const auto& [of, chunks] : groups) chunks_of.emplace_back(chunks);
+    parallel_for(groups.size(), [&](std::size_t group) { counters[group] = std::make_shared<const CountersInFile>(file, path, chunks_of[group], epoch); });
+    for (std::size_t group = 0; group < groups.size(); ++group)
+      for (std::size_t member = 0; member < members[group].size(); ++member)
+        builder.give_series(members[group][member], CounterSeries(counters[group], member));
     return true;
   }
 
@@ -190,12 +194,18 @@ struct SegmentReader::State {
   // Adds a sentence about skipped frames to the trace.
   void tell_skipped() { add_sentence(builder.provenance().condition, ingest.skipped_text()); }
 
-  Result<void> read_heads(const std::vector<IndexedFrame>& index) {
+  Result<void> read_heads(std::span<const IndexedFrame> index) {
     const Nanoseconds epoch = surroundings->provenance().monotonic_epoch;
+    std::vector<const IndexedFrame*> frames;
+    for (const IndexedFrame& indexed : index)
+      if (indexed.type == proto::FRAME_LANE_SEGMENT) frames.push_back(&indexed);
+    std::vector<std::optional<SegmentHead>> heads(frames.size());
+    parallel_for(frames.size(), [&](std::size_t i) { heads[i] = decode_segment_head(frames[i]->segment_head); });
     std::vector<bool> is_met;
-    for (const IndexedFrame& indexed : index) {
-      if (indexed.type != proto::FRAME_LANE_SEGMENT) continue;
-      auto head = decode_segment_head(indexed.segment_head);
+    segments.reserve(frames.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const IndexedFrame& indexed = *frames[i];
+      std::optional<SegmentHead>& head = heads[i];
       if (!head || head->lane.track >= tracks.size() || indexed.event_count == 0 || indexed.event_count > LaneSegment::kCapacity) return damaged();
       if (!ingest.file_tracks()[head->lane.track]) continue;  // of a kind that this version does not know
       for (Nanoseconds* time : {&head->first_start, &head->last_start, &head->end}) *time -= epoch;
@@ -386,7 +396,7 @@ Result<SegmentReader> SegmentReader::open(const std::filesystem::path& path) {
   auto reader = TraceFileReader::open(path);
   if (!reader) return reader.error();
   auto state = std::make_shared<State>(std::move(*reader), path);
-  const std::vector<IndexedFrame> index = state->reader.index();
+  std::vector<IndexedFrame> index = state->reader.index();
   if (std::none_of(index.begin(), index.end(), [](const IndexedFrame& frame) { return frame.type == proto::FRAME_TRACKS; }))
     return Error{path.string() + " is not compacted, or was cut off. Compact it with: lanescope export -t trace --form compact " + path.string() +
                  " -o NEW.trace"};
@@ -480,6 +490,7 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& pr
   if (state.surroundings->event_count() > 0) return state.damaged();
   if (!state.fits_into_memory()) return state.too_much();
   std::vector<GivenLane> lanes;
+  std::vector<std::pair<std::size_t, FileLane>> on_demand;  // and their positions in `lanes`
   for (const std::uint32_t track : state.order)
     for (std::uint32_t number = 0; number < lane_count(track); ++number) {
       const FileLane lane{track, number};
@@ -487,7 +498,8 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& pr
       if (of_lane.empty()) {
         lanes.push_back({tracks()[track], number, {}});
       } else if (LaneOnDemand::is_possible(of_lane)) {
-        lanes.push_back({tracks()[track], number, Lane(std::make_shared<const LaneOnDemand>(state_, lane))});
+        on_demand.emplace_back(lanes.size(), lane);
+        lanes.push_back({tracks()[track], number, {}});
       } else {
         GrowingLane whole;
         for (const Segment& segment : of_lane) {
@@ -501,6 +513,10 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& pr
         lanes.push_back({tracks()[track], number, whole.publish()});
       }
     }
+  parallel_for(on_demand.size(), [&](std::size_t i) {
+    const auto [position, lane] = on_demand[i];
+    lanes[position].lane = Lane(std::make_shared<const LaneOnDemand>(state_, lane));
+  });
   const Result<bool> has_heads = state.read_counter_heads();
   if (!has_heads) return has_heads.error();
   const bool has_series = *has_heads && state.give_series();
