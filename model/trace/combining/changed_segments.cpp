@@ -23,6 +23,44 @@ Lane changed_outline(const Lane& outline, const LaneChange& change) {
   return Lane(std::move(segments));
 }
 
+// Parts of a segment of another trace, whose clock is only shifted.
+class ShiftedParts final : public SegmentParts {
+ public:
+  ShiftedParts(std::unique_ptr<SegmentParts> from, LaneChange change)
+      : from_(std::move(from)), change_(std::move(change)), heads_(from_->heads().begin(), from_->heads().end()) {
+    for (SegmentHead::Part& head : heads_) {
+      head.start = change_.clock(head.start);
+      head.dominant = (*change_.names)[head.dominant];
+    }
+  }
+
+  [[nodiscard]] std::span<const SegmentHead::Part> heads() const noexcept override { return heads_; }
+  [[nodiscard]] bool decode(std::size_t part, Events& into) const override {
+    if (!from_->decode(part, into)) return false;
+    shift(into);
+    for (NameId& name : std::span(into.names).first(into.size)) name = (*change_.names)[name];
+    return true;
+  }
+  [[nodiscard]] bool decode(std::size_t part, Times& into) const override {
+    if (!from_->decode(part, into)) return false;
+    shift(into);
+    return true;
+  }
+  [[nodiscard]] std::optional<DetailId> detail(EventIndex event) override {
+    const std::optional<DetailId> detail = from_->detail(event);
+    return detail && *detail != 0 ? *detail + change_.detail_offset : detail;
+  }
+
+ private:
+  void shift(Times& times) const {
+    for (Nanoseconds& start : std::span(times.starts).first(times.size)) start = change_.clock(start);
+  }
+
+  std::unique_ptr<SegmentParts> from_;
+  LaneChange change_;
+  std::vector<SegmentHead::Part> heads_;
+};
+
 }  // namespace
 
 std::shared_ptr<const LaneSegment> changed(const LaneSegment& from, const LaneChange& change) {
@@ -79,6 +117,12 @@ std::shared_ptr<const LaneSegment> ChangedSegments::read(std::size_t s) const { 
 std::shared_ptr<const LaneSegment> ChangedSegments::read_times(std::size_t s) const {
   const std::shared_ptr<const LaneSegment> times = from_.read_times_apart(s);
   return times ? changed_times(*times, change_.clock) : nullptr;
+}
+
+// What heads say holds where nothing lasts longer or shorter.
+std::unique_ptr<SegmentParts> ChangedSegments::read_parts(std::size_t s) const {
+  auto parts = change_.clock.is_shift() ? from_.read_parts_apart(s) : nullptr;
+  return parts ? std::make_unique<ShiftedParts>(std::move(parts), change_) : nullptr;
 }
 
 }  // namespace lanescope

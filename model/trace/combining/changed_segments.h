@@ -7,6 +7,7 @@
 
 #include "model/trace/combining/clock_line.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "model/trace/segments/lane_in_parts.h"
 #include "model/trace/trace.h"
 
 namespace lanescope {
@@ -34,6 +35,7 @@ class ChangedSegments : public DemandedSegments {
  private:
   std::shared_ptr<const LaneSegment> read(std::size_t s) const override;
   std::shared_ptr<const LaneSegment> read_times(std::size_t s) const override;
+  std::unique_ptr<SegmentParts> read_parts(std::size_t s) const override;
   const DemandedSegments* origin() const noexcept override { return &from_; }
 
   std::shared_ptr<const Trace> trace_;  // it owns the following segments:

@@ -38,7 +38,7 @@ std::string encode_counter_head(const CounterHead& head) {
 }
 
 std::optional<CounterHead> decode_counter_head(std::string_view bytes) {
-  proto::CounterHead message;
+  thread_local proto::CounterHead message;  // its memory is used again for the next head
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
   const auto length = static_cast<Nanoseconds>(message.length());
   CounterHead head{static_cast<std::uint8_t>(message.source()),

@@ -298,7 +298,7 @@ std::string encode_segment_head(const SegmentHead& head) {
 }
 
 std::optional<SegmentHead> decode_segment_head(std::string_view bytes) {
-  proto::SegmentHead message;
+  thread_local proto::SegmentHead message;  // its memory is used again for the next head
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
   const auto after = [&](std::uint64_t distance) { return sum(message.first_start(), static_cast<std::int64_t>(distance)); };
   SegmentHead head;

@@ -210,6 +210,8 @@ bool DemandedSegments::may_be_read_in_parts(std::size_t s) const noexcept {
 
 std::unique_ptr<SegmentParts> DemandedSegments::read_parts(std::size_t) const { return nullptr; }
 
+std::unique_ptr<SegmentParts> DemandedSegments::read_parts_apart(std::size_t s) const { return is_unreadable(s) ? nullptr : read_parts(s); }
+
 bool DemandedSegments::has_substitutes() const noexcept {
   return has_unreadable_.load(std::memory_order_relaxed) || lacked_memory_.load(std::memory_order_relaxed) ||
          (origin() != nullptr && origin()->has_substitutes());

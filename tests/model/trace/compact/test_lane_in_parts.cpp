@@ -6,6 +6,7 @@
 
 #include "in_file.h"
 #include "long_recording.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/segments/lane_in_parts.h"
 #include "recordings.h"
@@ -119,6 +120,26 @@ TEST_CASE("long lanes answer the same in parts as in memory, and hardly any segm
   const MemoryBudget budget(0);
   const SegmentCache::Use before = SegmentCache::of_process().use();
   CHECK(wrong_answers(*memory, *file, 500) == 0);
+  const SegmentCache::Use after = SegmentCache::of_process().use();
+  CHECK(after.decoded == before.decoded);
+  CHECK(after.times == before.times);
+  CHECK(after.in_parts > before.in_parts);
+}
+
+TEST_CASE("lanes of several files answer the same in parts as in memory, and hardly any segment is decoded whole") {
+  const TemporaryFolder folder;
+  write_long_program(folder.path() / "log.trace", 300'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto first = loaded(fs::path(LANESCOPE_TEST_DATA) / "ranks_late0.trace");  // has names and details of its own
+  const auto beside = [&](const std::shared_ptr<const Trace>& second) {
+    return combine_traces(std::vector<TraceSource>{{first, "a", 0}, {second, "b", -3'000'000}});
+  };
+  const auto memory = beside(loaded(folder.path() / "compact.trace"));
+  std::shared_ptr<const Trace> file;
+  std::jthread([&] { file = beside(opened_in_file(folder.path() / "compact.trace")); }).join();
+  const MemoryBudget budget(0);
+  const SegmentCache::Use before = SegmentCache::of_process().use();
+  CHECK(wrong_answers(*memory, *file, 200) == 0);
   const SegmentCache::Use after = SegmentCache::of_process().use();
   CHECK(after.decoded == before.decoded);
   CHECK(after.times == before.times);

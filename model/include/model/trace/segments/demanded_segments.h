@@ -81,6 +81,8 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   }
   // As read_apart(), but only the times; null if they can't be read alone.
   [[nodiscard]] std::shared_ptr<const LaneSegment> read_times_apart(std::size_t s) const { return is_unreadable(s) ? nullptr : read_times(s); }
+  // As parts(), whatever the cache has; null if it can't be read in parts.
+  [[nodiscard]] std::unique_ptr<SegmentParts> read_parts_apart(std::size_t s) const;
   // True if a segment was replaced so far; if one, or this one, was replaced because it can't be read; if one was replaced for lack of memory. Any
   // thread.
   [[nodiscard]] bool has_substitutes() const noexcept;
