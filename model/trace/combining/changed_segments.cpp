@@ -110,7 +110,7 @@ SegmentBounds measured(const LaneSegment& segment, const SegmentBounds& before) 
 }
 
 ChangedSegments::ChangedSegments(std::shared_ptr<const Trace> trace, const DemandedSegments& from, LaneChange change, std::vector<SegmentBounds> bounds)
-    : DemandedSegments(std::move(bounds), changed_outline(from.outline(), change)), trace_(std::move(trace)), from_(from), change_(std::move(change)) {}
+    : DemandedSegments(std::move(bounds), changed_outline(from.outline(), change), &from), trace_(std::move(trace)), from_(from), change_(std::move(change)) {}
 
 std::shared_ptr<const LaneSegment> ChangedSegments::read(std::size_t s) const { return changed(*from_.read_apart(s), change_); }
 

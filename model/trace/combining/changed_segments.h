@@ -36,7 +36,6 @@ class ChangedSegments : public DemandedSegments {
   std::shared_ptr<const LaneSegment> read(std::size_t s) const override;
   std::shared_ptr<const LaneSegment> read_times(std::size_t s) const override;
   std::unique_ptr<SegmentParts> read_parts(std::size_t s) const override;
-  const DemandedSegments* origin() const noexcept override { return &from_; }
 
   std::shared_ptr<const Trace> trace_;  // it owns the following segments:
   const DemandedSegments& from_;

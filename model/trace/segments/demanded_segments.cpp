@@ -64,7 +64,7 @@ class PinnedSegments {
 };
 thread_local PinnedSegments pinned_segments;
 
-// Events of all lanes that are demanded, and what an event takes in a decoded segment, roughly.
+// Events of all lanes that are read themselves, and what an event takes in a decoded segment, roughly.
 std::atomic<std::uint64_t> demanded_events{0};
 constexpr std::uint64_t kEventBytes = 13;
 
@@ -86,18 +86,19 @@ AllDemanded& all_demanded() {
 
 }  // namespace
 
-DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline)
+DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline, const DemandedSegments* origin)
     : bounds_(std::move(bounds)),
       outline_(std::move(outline)),
+      origin_(origin),
       first_identity_(SegmentCache::of_process().new_identities(bounds_.size())),  // this makes the cache outlive them
       unreadable_(bounds_.size()),
       asked_for_parts_(bounds_.size()) {
-  demanded_events += events_of(bounds_);
+  if (origin_ == nullptr) demanded_events += events_of(bounds_);
   const std::lock_guard lock(all_demanded().mutex);
   if (!bounds_.empty()) all_demanded().by_identity.emplace(first_identity_, this);
 }
 DemandedSegments::~DemandedSegments() {
-  demanded_events -= events_of(bounds_);
+  if (origin_ == nullptr) demanded_events -= events_of(bounds_);
   {
     const std::lock_guard lock(all_demanded().mutex);
     if (!bounds_.empty()) all_demanded().by_identity.erase(first_identity_);
@@ -214,15 +215,15 @@ std::unique_ptr<SegmentParts> DemandedSegments::read_parts_apart(std::size_t s) 
 
 bool DemandedSegments::has_substitutes() const noexcept {
   return has_unreadable_.load(std::memory_order_relaxed) || lacked_memory_.load(std::memory_order_relaxed) ||
-         (origin() != nullptr && origin()->has_substitutes());
+         (origin_ != nullptr && origin_->has_substitutes());
 }
 
 bool DemandedSegments::has_unreadable() const noexcept {
-  return has_unreadable_.load(std::memory_order_relaxed) || (origin() != nullptr && origin()->has_unreadable());
+  return has_unreadable_.load(std::memory_order_relaxed) || (origin_ != nullptr && origin_->has_unreadable());
 }
 
 bool DemandedSegments::is_unreadable(std::size_t s) const noexcept {
-  return unreadable_[s].load(std::memory_order_relaxed) || (origin() != nullptr && origin()->is_unreadable(s));
+  return unreadable_[s].load(std::memory_order_relaxed) || (origin_ != nullptr && origin_->is_unreadable(s));
 }
 
 std::string DemandedSegments::own_damage_text() const {
@@ -230,7 +231,7 @@ std::string DemandedSegments::own_damage_text() const {
 }
 
 bool DemandedSegments::lacked_memory() const noexcept {
-  return lacked_memory_.load(std::memory_order_relaxed) || (origin() != nullptr && origin()->lacked_memory());
+  return lacked_memory_.load(std::memory_order_relaxed) || (origin_ != nullptr && origin_->lacked_memory());
 }
 
 std::shared_ptr<const LaneSegment> DemandedSegments::substitute(std::size_t s, Reason reason) const {

@@ -137,6 +137,12 @@ TEST_CASE("lanes of several files answer the same in parts as in memory, and har
   const auto memory = beside(loaded(folder.path() / "compact.trace"));
   std::shared_ptr<const Trace> file;
   std::jthread([&] { file = beside(opened_in_file(folder.path() / "compact.trace")); }).join();
+  {  // that has room for all events: each counts once, in the file and in the trace
+    const MemoryBudget budget(20 * file->event_count());
+    const std::uint64_t before = SegmentCache::of_process().use().in_parts;
+    CHECK(wrong_answers(*memory, *file, 20) == 0);
+    CHECK(SegmentCache::of_process().use().in_parts == before);
+  }
   const MemoryBudget budget(0);
   const SegmentCache::Use before = SegmentCache::of_process().use();
   CHECK(wrong_answers(*memory, *file, 200) == 0);

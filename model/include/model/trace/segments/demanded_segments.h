@@ -48,8 +48,9 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
  public:
   // Requires: bounds are in order, and do not overlap; every segment but the last has LaneSegment::kCapacity events, the last at least one. `outline`:
   // what can be drawn of the lane without decoding anything. It has an event for each part of a segment (up to 1,024 events). This event starts with
-  // the part, lasts as long as the part's events together, and has the name that holds most of that time, or none. It has no details.
-  DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline);
+  // the part, lasts as long as the part's events together, and has the name that holds most of that time, or none. It has no details. `origin`: the segments
+  // from which these are made, segment by segment, which exist for as long as these do; null if these are read themselves.
+  DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline, const DemandedSegments* origin = nullptr);
   virtual ~DemandedSegments();
   DemandedSegments(const DemandedSegments&) = delete;
   DemandedSegments& operator=(const DemandedSegments&) = delete;
@@ -90,13 +91,11 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] bool is_unreadable(std::size_t s) const noexcept;
   [[nodiscard]] bool lacked_memory() const noexcept;
   // The sentence that the cache was told about segments that can't be read: whose events they are, and what to do.
-  [[nodiscard]] std::string damage_text() const { return origin() != nullptr ? origin()->damage_text() : own_damage_text(); }
+  [[nodiscard]] std::string damage_text() const { return origin_ != nullptr ? origin_->damage_text() : own_damage_text(); }
 
  private:
   friend class SegmentCache;
   enum class Reason { kUnreadable, kNoMemory };
-  // The segments from which these are made, segment by segment; null if these are read themselves.
-  [[nodiscard]] virtual const DemandedSegments* origin() const noexcept { return nullptr; }
   [[nodiscard]] virtual std::string own_damage_text() const;
   // Reads it. Returns null if that is not possible; the cache was told why. O(events).
   [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read(std::size_t s) const = 0;
@@ -110,6 +109,7 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
 
   std::vector<SegmentBounds> bounds_;
   Lane outline_;
+  const DemandedSegments* origin_;
   std::uint64_t first_identity_;
   mutable std::atomic<bool> has_unreadable_{false}, lacked_memory_{false};
   mutable std::vector<std::atomic<bool>> unreadable_;       // by segment
