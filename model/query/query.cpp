@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "../export/tables/record_tables.h"
 #include "answer_table.h"
 #include "model/events/name_family.h"
 #include "trace_tables.h"
@@ -90,14 +91,17 @@ std::string quoted_list(const std::vector<std::string_view>& words) {
 
 // Adds the available names to SQLite's message.
 std::string advice_about(std::string_view message) {
+  const std::string listed = "lanescope query --help-tables lists the tables and their columns.";
   if (message.starts_with("no such table")) {
     std::vector<std::string_view> names;
     for (const QueryTable& table : query_tables()) names.push_back(table.name);
-    return " Tables: " + quoted_list(names) + ".";
+    return " Tables: " + quoted_list(names) + ". " + listed;
   }
-  if (message.starts_with("no such column")) return " Texts stand in single quotes; docs/tables.md has the columns of each table.";
+  if (message.starts_with("no such column")) return " Texts stand in single quotes; lanescope query --help-tables lists the columns of each table.";
+  if (message.find("syntax error") != std::string_view::npos || message.starts_with("unrecognized token"))
+    return " A query begins with SELECT or WITH. " + listed;
   if (message.find("not authorized") != std::string_view::npos || message.find("prohibited") != std::string_view::npos)
-    return " A query reads the tables of the trace and nothing else.";
+    return " A query reads the tables of the trace and nothing else. " + listed;
   return {};
 }
 
@@ -205,8 +209,9 @@ Result<QueryAnswer> run_query(const Trace& trace, std::string_view sql, const Qu
 
 std::vector<QueryTable> query_tables() {
   std::vector<QueryTable> tables;
-  for (const EventTable& table : exporters::event_tables()) tables.push_back({table.name, columns_of(&table)});
-  tables.push_back({kCountersTable, columns_of(nullptr)});
+  for (const EventTable& table : exporters::event_tables()) tables.push_back({table.name, columns_of(table.columns)});
+  tables.push_back({exporters::counter_table().name, columns_of(exporters::counter_table().columns)});
+  exporters::for_each_record_table([&](const auto& table) { tables.push_back({table.name, columns_of(table.columns)}); });
   return tables;
 }
 

@@ -6,52 +6,47 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <optional>
 
+#include "../export/tables/record_tables.h"
 #include "model/trace/combining/parts.h"
 
 namespace lanescope::query {
 namespace {
 
 using exporters::ColumnType;
+using exporters::CounterRow;
 
-struct CounterColumn {
-  std::string_view name;
-  ColumnType type;
-};
-constexpr std::array<CounterColumn, 7> kCounterColumns = {{{"start", ColumnType::kInt64},
-                                                           {"duration", ColumnType::kInt64},
-                                                           {"process", ColumnType::kInt64},
-                                                           {"gpu_uuid", ColumnType::kText},
-                                                           {"name", ColumnType::kText},
-                                                           {"unit", ColumnType::kText},
-                                                           {"value", ColumnType::kDouble}}};
-enum CounterPlace { kStart, kDuration, kProcess, kGpuUuid, kName, kUnit, kValue };
-
-std::string_view unit_word(std::string_view column) {
-  constexpr std::array<std::string_view, 5> kTimes = {"start", "duration", "launch_start", "launch_duration", "period"};
-  constexpr std::array<std::string_view, 9> kNumbers = {
-      "count", "registers_per_thread", "depth", "world_size", "value", "bytes", "static_shared_memory", "dynamic_shared_memory", "local_memory_per_thread"};
+// `period` is a time in one table, and cycles in another.
+std::string_view unit_word(std::string_view table, std::string_view column) {
+  constexpr std::array<std::string_view, 7> kTimes = {"start", "duration", "launch_start", "launch_duration", "period", "spent", "every"};
+  constexpr std::array<std::string_view, 15> kNumbers = {"count",
+                                                         "registers_per_thread",
+                                                         "depth",
+                                                         "world_size",
+                                                         "value",
+                                                         "bytes",
+                                                         "static_shared_memory",
+                                                         "dynamic_shared_memory",
+                                                         "local_memory_per_thread",
+                                                         "passes",
+                                                         "launches",
+                                                         "dropped",
+                                                         "other_samples",
+                                                         "samples",
+                                                         "not_issued"};
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), column) != names.end(); };
+  if (table == exporters::pc_window_table().name && column == "period") return {};
   if (among(kTimes)) return kTimeWord;
   return among(kNumbers) ? std::string_view() : kIdentifierWord;
 }
 
-std::string declared(std::string_view name, ColumnType type) {
+std::string declared(std::string_view table, std::string_view name, ColumnType type) {
   std::string text(name);
   if (type == ColumnType::kText) return text + " TEXT";
   if (type == ColumnType::kDouble) return text + " REAL";
-  return text.append(" INT ").append(unit_word(name));
-}
-
-std::string declaration(const EventTable* events) {
-  std::string columns;
-  const auto add = [&](std::string_view name, ColumnType type) { columns.append(columns.empty() ? "" : ", ").append(declared(name, type)); };
-  if (events != nullptr)
-    for (const EventColumnSource& column : events->columns) add(column.name, column.type);
-  else
-    for (const CounterColumn& column : kCounterColumns) add(column.name, column.type);
-  for (const exporters::ProvenanceColumn& column : exporters::provenance_columns()) add(column.name, column.type);
-  return "CREATE TABLE t(" + columns + ")";
+  return text.append(" INT ").append(unit_word(table, name));
 }
 
 struct VirtualTable : sqlite3_vtab {
@@ -77,17 +72,17 @@ void give(sqlite3_context* context, ColumnType type, std::int64_t cell) {
     sqlite3_result_int64(context, cell);
 }
 
-// Iterates over the rows of one table.
-class Rows {
- public:
-  virtual ~Rows() = default;
-  virtual bool next() = 0;
-  virtual void give_own(sqlite3_context* context, int column) = 0;
-  [[nodiscard]] virtual exporters::RowOrigin origin() const = 0;
-  [[nodiscard]] virtual sqlite3_int64 number() const = 0;
-};
+// The value of an own column in a row.
+template <typename Row>
+void give_value(sqlite3_context* context, const Trace& trace, const exporters::ColumnSource<Row>& column, const Row& row) {
+  const exporters::Cell cell = column.value(row);
+  if (!cell) return sqlite3_result_null(context);
+  if (column.type != ColumnType::kText) return give(context, column.type, *cell);
+  if (column.text == nullptr) return give_text(context, trace.name(static_cast<NameId>(*cell)), SQLITE_STATIC);  // the trace outlives the value
+  give_text(context, column.text(trace, *cell), SQLITE_TRANSIENT);
+}
 
-class RowsOfEvents : public Rows {
+class RowsOfEvents : public RowCursor {
  public:
   RowsOfEvents(RowSource& source, const EventTable& table, const RowChoice& choice) : table_(table), rows_(source, table, choice) {}
   bool next() override { return rows_.next(); }
@@ -98,12 +93,7 @@ class RowsOfEvents : public Rows {
   [[nodiscard]] sqlite3_int64 number() const override { return static_cast<sqlite3_int64>(std::uint64_t{rows_.row().ref.lane} << 32 | rows_.row().ref.index); }
   void give_own(sqlite3_context* context, int index) override {
     const EventColumnSource& column = table_.columns[static_cast<std::size_t>(index)];
-    const exporters::Cell cell = column.value(rows_.row_for(column));
-    if (!cell) return sqlite3_result_null(context);
-    if (column.type != ColumnType::kText) return give(context, column.type, *cell);
-    const Trace& trace = rows_.row().trace;
-    if (column.text == nullptr) return give_text(context, trace.name(static_cast<NameId>(*cell)), SQLITE_STATIC);  // the trace outlives the value
-    give_text(context, column.text(trace, *cell), SQLITE_TRANSIENT);
+    give_value(context, rows_.row().trace, column, rows_.row_for(column));
   }
 
  private:
@@ -112,7 +102,7 @@ class RowsOfEvents : public Rows {
 };
 
 // Visits series by series.
-class RowsOfCounters : public Rows {
+class RowsOfCounters : public RowCursor {
  public:
   RowsOfCounters(const Trace& trace, std::optional<TimeRange> window) : trace_(trace), window_(window) {}
   bool next() override {
@@ -129,48 +119,98 @@ class RowsOfCounters : public Rows {
         end_ = bounds.second;
         if (place_ >= end_) continue;
       }
-      if (sample().has_value()) return true;
+      if (const CounterSample sample = reader_->sample(place_); sample.has_value()) {
+        row_.emplace(CounterRow{trace_, counter_, sample});
+        return true;
+      }
     }
   }
-  [[nodiscard]] exporters::RowOrigin origin() const override {
-    return {part_of_counter(trace_, counter_), counter().process, {sample().time, sample().time + sample().duration}};
-  }
+  [[nodiscard]] exporters::RowOrigin origin() const override { return {row_->part(), row_->process(), row_->time()}; }
   [[nodiscard]] sqlite3_int64 number() const override { return static_cast<sqlite3_int64>(std::uint64_t{counter_} << 40 | place_); }
   void give_own(sqlite3_context* context, int column) override {
-    switch (column) {
-      case kStart:
-        return sqlite3_result_int64(context, sample().time);
-      case kDuration:
-        return sqlite3_result_int64(context, sample().duration);
-      case kProcess:
-        return sqlite3_result_int64(context, counter().process == kNone ? 0 : trace_.processes()[counter().process].instance);
-      case kGpuUuid:
-        return give_text(context, exporters::gpu_uuid(trace_, counter().gpu), SQLITE_TRANSIENT);
-      case kName:
-        return give_text(context, counter().name, SQLITE_STATIC);
-      case kUnit:
-        return give_text(context, counter().unit, SQLITE_STATIC);
-      case kValue:
-        return sqlite3_result_double(context, static_cast<double>(sample().value) * counter().resolution);
-      default:
-        return sqlite3_result_null(context);
-    }
+    give_value(context, trace_, exporters::counter_table().columns[static_cast<std::size_t>(column)], *row_);
   }
 
  private:
-  [[nodiscard]] const Counter& counter() const { return trace_.counters()[counter_]; }
-  [[nodiscard]] CounterSample sample() const { return reader_->sample(place_); }
-
   const Trace& trace_;
   std::optional<TimeRange> window_;
   CounterId counter_ = 0;
-  mutable std::optional<CounterReader> reader_;  // of its values
+  std::optional<CounterReader> reader_;  // of its values
+  std::optional<CounterRow> row_;
   std::size_t place_ = 0, end_ = 0;
   bool began_ = false;
 };
 
+// The records of a table, found once for all statements that look rows up.
+template <typename Row>
+class Records {
+ public:
+  Records(RowSource& source, const exporters::RecordTable<Row>& table) : source_(source), table_(table) {}
+
+  [[nodiscard]] const Trace& trace() const { return source_.trace(); }
+  [[nodiscard]] const exporters::RecordTable<Row>& table() const { return table_; }
+
+  // Positions of those that may be chosen, by start. O(records) at the first call; then O(log records), and O(chosen) by correlation.
+  [[nodiscard]] std::vector<std::uint32_t> chosen(const RowChoice& choice) {
+    if (!records_) find();
+    std::vector<std::uint32_t> positions;
+    const auto add = [&](std::uint32_t position) {
+      const Nanoseconds start = at(position).time.begin;
+      if (!choice.window || (start >= choice.window->begin && start < choice.window->end)) positions.push_back(position);
+    };
+    if (choice.correlation) {
+      const auto [first, last] = by_correlation_.equal_range(*choice.correlation);
+      for (auto entry = first; entry != last; ++entry) add(entry->second);
+    } else {
+      for (std::uint32_t position = 0; position < records_->size(); ++position) add(position);
+    }
+    return positions;
+  }
+  [[nodiscard]] const exporters::Record& at(std::uint32_t position) const { return (*records_)[position]; }
+
+ private:
+  void find() {
+    records_ = table_.records(trace(), {});
+    if (table_.correlation == nullptr) return;
+    for (std::uint32_t position = 0; position < records_->size(); ++position) by_correlation_.emplace(table_.correlation(trace(), at(position)), position);
+  }
+
+  RowSource& source_;
+  const exporters::RecordTable<Row>& table_;
+  std::optional<std::vector<exporters::Record>> records_;
+  std::multimap<std::uint32_t, std::uint32_t> by_correlation_;  // positions; entries of one key stay in the order of insertion
+};
+
+template <typename Row>
+class RowsOfRecords : public RowCursor {
+ public:
+  RowsOfRecords(Records<Row>& records, const RowChoice& choice) : records_(records), chosen_(records.chosen(choice)) {}
+  bool next() override {
+    for (; place_ < chosen_.size(); ++place_, index_ = 0) {
+      const exporters::Record& record = records_.at(chosen_[place_]);
+      if (index_ >= records_.table().rows(records_.trace(), record)) continue;
+      number_ = static_cast<sqlite3_int64>(std::uint64_t{chosen_[place_]} << 32 | index_);
+      row_.emplace(records_.table().row(records_.trace(), record, index_++));
+      return true;
+    }
+    return false;
+  }
+  [[nodiscard]] exporters::RowOrigin origin() const override { return {row_->part(), row_->process(), row_->time()}; }
+  [[nodiscard]] sqlite3_int64 number() const override { return number_; }
+  void give_own(sqlite3_context* context, int column) override {
+    give_value(context, records_.trace(), records_.table().columns[static_cast<std::size_t>(column)], *row_);
+  }
+
+ private:
+  Records<Row>& records_;
+  std::vector<std::uint32_t> chosen_;
+  std::size_t place_ = 0, index_ = 0;  // of the next row: in chosen_, and in its record
+  std::optional<Row> row_;
+  sqlite3_int64 number_ = 0;
+};
+
 struct Cursor : sqlite3_vtab_cursor {
-  std::unique_ptr<Rows> rows;
+  std::unique_ptr<RowCursor> rows;
   bool at_end = true;
 };
 
@@ -183,21 +223,13 @@ int connect(sqlite3* database, void* module, int, const char* const*, sqlite3_vt
   auto made = std::make_unique<VirtualTable>();
   static_cast<sqlite3_vtab&>(*made) = {};
   made->module = own;
-  const std::vector<std::string_view> columns = columns_of(own->events);
   const auto place = [&](std::string_view name) {
-    const auto found = std::find(columns.begin(), columns.end(), name);
-    return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
+    const auto found = std::find(own->columns.begin(), own->columns.end(), name);
+    return found == own->columns.end() ? -1 : static_cast<int>(found - own->columns.begin());
   };
   made->start_column = place("start");
-  const Trace& trace = own->source->trace();
-  if (own->events != nullptr) {
-    made->correlation_column = place("correlation");
-    for (const Track& track : trace.tracks())
-      if (own->events->has_track(track.key.kind))
-        for (const LaneId lane : track.lanes) made->rows += trace.lane(lane).size();
-  } else {
-    for (CounterId id = 0; id < trace.counters().size(); ++id) made->rows += static_cast<double>(trace.counter_series(id).size());
-  }
+  made->correlation_column = place("correlation");
+  made->rows = own->most_rows(own->source->trace());
   *table = made.release();
   return SQLITE_OK;
 }
@@ -210,12 +242,10 @@ int disconnect(sqlite3_vtab* table) {
 // Rows are numbered as they are visited, so a table whose rows refer to each other by number is read from its beginning.
 int choose_plan(sqlite3_vtab* table, sqlite3_index_info* index) {
   const auto& own = *static_cast<VirtualTable*>(table);
-  const EventTable* events = own.module->events;
-  const bool can_seek = events == nullptr || !numbers_rows(*events);
   int from = -1, until = -1, equal = -1, correlation = -1;
   for (int i = 0; i < index->nConstraint; ++i) {
     const auto& constraint = index->aConstraint[i];
-    if (constraint.usable == 0 || !can_seek) continue;
+    if (constraint.usable == 0 || own.module->seek == TableModule::Seek::kNo) continue;
     const unsigned char op = constraint.op;
     if (constraint.iColumn == own.start_column) {
       if (op == SQLITE_INDEX_CONSTRAINT_EQ) equal = i;
@@ -243,7 +273,7 @@ int choose_plan(sqlite3_vtab* table, sqlite3_index_info* index) {
   index->estimatedCost = cost + 10;  // for the lanes that are searched
   index->estimatedRows = static_cast<sqlite3_int64>(cost);
   const bool by_start = index->nOrderBy == 1 && index->aOrderBy[0].iColumn == own.start_column && index->aOrderBy[0].desc == 0;
-  if (by_start && events != nullptr) index->orderByConsumed = 1;
+  if (by_start && own.module->order == TableModule::Order::kStart) index->orderByConsumed = 1;
   return SQLITE_OK;
 }
 
@@ -300,19 +330,16 @@ int filter(sqlite3_vtab_cursor* cursor, int plan, const char*, int, sqlite3_valu
   own.rows.reset();
   own.at_end = true;
   if (!is_id) return SQLITE_OK;
-  if (module.events != nullptr)
-    own.rows = std::make_unique<RowsOfEvents>(*module.source, *module.events, choice);
-  else
-    own.rows = std::make_unique<RowsOfCounters>(module.source->trace(), choice.window);
+  own.rows = module.open(choice);
   return to_next(cursor);
 }
 
 int is_at_end(sqlite3_vtab_cursor* cursor) { return static_cast<Cursor*>(cursor)->at_end ? 1 : 0; }
 
 int give_column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int column) {
-  Rows& rows = *static_cast<Cursor*>(cursor)->rows;
+  RowCursor& rows = *static_cast<Cursor*>(cursor)->rows;
   const TableModule& module = module_of(cursor);
-  const int own = static_cast<int>(module.events != nullptr ? module.events->columns.size() : kCounterColumns.size());
+  const int own = static_cast<int>(module.columns.size() - exporters::provenance_columns().size());
   if (column < own) {
     rows.give_own(context, column);
     return SQLITE_OK;
@@ -348,23 +375,56 @@ sqlite3_module module_functions() {
   return module;
 }
 
-}  // namespace
-
-std::vector<std::string_view> columns_of(const EventTable* events) {
-  std::vector<std::string_view> columns;
-  if (events != nullptr)
-    for (const EventColumnSource& column : events->columns) columns.push_back(column.name);
-  else
-    for (const CounterColumn& column : kCounterColumns) columns.push_back(column.name);
-  for (const exporters::ProvenanceColumn& column : exporters::provenance_columns()) columns.push_back(column.name);
-  return columns;
+template <typename Row>
+std::unique_ptr<TableModule> module_of(RowSource& source, std::string_view name, std::span<const exporters::ColumnSource<Row>> columns) {
+  auto module = std::make_unique<TableModule>();
+  module->source = &source;
+  module->name = name;
+  module->columns = columns_of(columns);
+  std::string declarations;
+  const auto add = [&](std::string_view column, ColumnType type) {
+    declarations.append(declarations.empty() ? "" : ", ").append(declared(name, column, type));
+  };
+  for (const exporters::ColumnSource<Row>& column : columns) add(column.name, column.type);
+  for (const exporters::ProvenanceColumn& column : exporters::provenance_columns()) add(column.name, column.type);
+  module->declaration = "CREATE TABLE t(" + declarations + ")";
+  return module;
 }
+
+}  // namespace
 
 std::vector<std::unique_ptr<TableModule>> table_modules(RowSource& source) {
   std::vector<std::unique_ptr<TableModule>> modules;
-  for (const EventTable& table : exporters::event_tables())
-    modules.push_back(std::make_unique<TableModule>(TableModule{&source, &table, table.name, declaration(&table)}));
-  modules.push_back(std::make_unique<TableModule>(TableModule{&source, nullptr, kCountersTable, declaration(nullptr)}));
+  for (const EventTable& table : exporters::event_tables()) {
+    TableModule& module = *modules.emplace_back(module_of<EventRow>(source, table.name, table.columns));
+    if (numbers_rows(table)) module.seek = TableModule::Seek::kNo;
+    module.most_rows = [&table](const Trace& trace) {
+      double rows = 0;
+      for (const Track& track : trace.tracks())
+        if (table.has_track(track.key.kind))
+          for (const LaneId lane : track.lanes) rows += trace.lane(lane).size();
+      return rows;
+    };
+    module.open = [&source, &table](const RowChoice& choice) { return std::make_unique<RowsOfEvents>(source, table, choice); };
+  }
+  TableModule& counters = *modules.emplace_back(module_of<CounterRow>(source, exporters::counter_table().name, exporters::counter_table().columns));
+  counters.order = TableModule::Order::kNone;
+  counters.most_rows = [](const Trace& trace) {
+    double rows = 0;
+    for (CounterId id = 0; id < trace.counters().size(); ++id) rows += static_cast<double>(trace.counter_series(id).size());
+    return rows;
+  };
+  counters.open = [&source](const RowChoice& choice) { return std::make_unique<RowsOfCounters>(source.trace(), choice.window); };
+  exporters::for_each_record_table([&]<typename Row>(const exporters::RecordTable<Row>& table) {
+    TableModule& module = *modules.emplace_back(module_of<Row>(source, table.name, table.columns));
+    const auto records = std::make_shared<Records<Row>>(source, table);
+    module.most_rows = [&table](const Trace& trace) {
+      double rows = 0;
+      for (std::size_t i = 0; i < table.recorded(trace); ++i) rows += static_cast<double>(table.rows(trace, {{}, {}, i}));
+      return rows;
+    };
+    module.open = [records](const RowChoice& choice) { return std::make_unique<RowsOfRecords<Row>>(*records, choice); };
+  });
   return modules;
 }
 

@@ -358,9 +358,8 @@ TableStream& of(ArrowArrayStream* stream) { return *static_cast<TableStream*>(st
 std::vector<std::string> table_names() {
   std::vector<std::string> names;
   for (const exporters::EventTable& table : exporters::event_tables()) names.emplace_back(table.name);
-  for (const std::string_view name :
-       {exporters::counter_table().name, exporters::kernel_metric_table().name, exporters::pc_window_table().name, exporters::pc_sample_table().name})
-    names.emplace_back(name);
+  names.emplace_back(exporters::counter_table().name);
+  exporters::for_each_record_table([&](const auto& table) { names.emplace_back(table.name); });
   return names;
 }
 

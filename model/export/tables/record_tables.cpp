@@ -48,34 +48,6 @@ constexpr ColumnSource<CounterRow> kCounterColumns[] = {
     {"value", kDouble, [](const CounterRow& r) { return double_cell(static_cast<double>(r.sample.value) * r.trace.counters()[r.counter].resolution); }},
 };
 
-// By time; for values of one time, by counter. Values are merged instead of sorted, because a series may contain far more values than the file has bytes.
-void for_each_value(const Trace& trace, const ExportSelection& selection, const std::function<bool(const CounterRow&)>& visit) {
-  struct Cursor {
-    CounterSample sample;
-    CounterId counter;
-    std::size_t next, last;
-    CounterReader reader;
-    bool operator>(const Cursor& other) const { return std::pair(sample.time, counter) > std::pair(other.sample.time, other.counter); }
-  };
-  const auto advance = [&](Cursor& cursor) {
-    while (cursor.next < cursor.last)
-      if (cursor.sample = cursor.reader.sample(cursor.next++); cursor.sample.has_value()) return true;
-    return false;
-  };
-  std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors;
-  for (CounterId id = 0; id < trace.counters().size(); ++id) {
-    if (trace.counters()[id].origin == CounterOrigin::kComputed) continue;
-    const auto [first, last] = selection.values(trace, id);
-    if (Cursor cursor{{}, id, first, last, CounterReader(trace.counter_series(id))}; advance(cursor)) cursors.push(std::move(cursor));
-  }
-  while (!cursors.empty()) {
-    Cursor earliest = cursors.top();
-    cursors.pop();
-    if (!visit({trace, earliest.counter, earliest.sample})) return;
-    if (advance(earliest)) cursors.push(std::move(earliest));
-  }
-}
-
 std::string metric_name(const Trace& trace, std::int64_t cell) { return trace.kernel_records().metrics[static_cast<std::size_t>(cell)]; }
 std::string replay_name(const Trace&, std::int64_t cell) {
   static constexpr std::array<std::string_view, 5> kWords = {"none", "kernel", "spread", "application", "range"};
@@ -124,26 +96,22 @@ std::vector<EventRef> kernels_of(const Trace& trace, const std::vector<std::shar
 }
 
 // The launches with a selected kernel, by its start.
-std::vector<std::size_t> launches_by_start(const Trace& trace, const ExportSelection& selection, const std::vector<EventRef>& kernels) {
-  std::vector<std::pair<Nanoseconds, std::size_t>> order;
+template <typename Launch>
+std::vector<Record> launches_by_start(const Trace& trace, const ExportSelection& selection, const std::vector<std::shared_ptr<const Launch>>& launches) {
+  const std::vector<EventRef> kernels = kernels_of(trace, launches);
+  std::vector<Record> records;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (!kernels[i].valid() || !selection.takes(kernels[i].lane)) continue;
     const Event event = trace.event(kernels[i]);
-    if (is_wanted(selection, {event.start, event.end()})) order.emplace_back(event.start, i);
+    if (is_wanted(selection, {event.start, event.end()})) records.push_back({{event.start, event.end()}, kernels[i], i});
   }
-  std::sort(order.begin(), order.end());
-  std::vector<std::size_t> launches;
-  for (const auto& [start, i] : order) launches.push_back(i);
-  return launches;
+  std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.time.begin < b.time.begin; });
+  return records;
 }
 
-void for_each_metric(const Trace& trace, const ExportSelection& selection, const std::function<bool(const KernelMetricRow&)>& visit) {
-  const auto& measured = trace.kernel_records().measured;
-  const std::vector<EventRef> kernels = kernels_of(trace, measured);
-  for (const std::size_t i : launches_by_start(trace, selection, kernels))
-    for (const MetricValue& value : measured[i]->values)
-      if (!visit({trace, *measured[i], kernels[i], trace.event(kernels[i]), value})) return;
-}
+const MeasuredLaunch& measured(const Trace& trace, const Record& record) { return *trace.kernel_records().measured[record.index]; }
+const InstructionCounts& counted(const Trace& trace, const Record& record) { return *trace.kernel_records().counted[record.index]; }
+const PcSampleWindow& window(const Trace& trace, const Record& record) { return *trace.kernel_records().windows[record.index]; }
 
 const GpuFunction& function_of(const InstructionCountRow& r) { return r.trace.kernel_records().functions[r.counts.rows[r.row].function]; }
 
@@ -158,15 +126,6 @@ constexpr ColumnSource<InstructionCountRow> kInstructionCountColumns[] = {
     {"value", kInt, [](const InstructionCountRow& r) -> Cell { return static_cast<std::int64_t>(r.counts.value(r.metric, r.row)); }},
     {"code_object", kUnsigned, [](const InstructionCountRow& r) -> Cell { return static_cast<std::int64_t>(function_of(r).code_object); }},
 };
-
-void for_each_count(const Trace& trace, const ExportSelection& selection, const std::function<bool(const InstructionCountRow&)>& visit) {
-  const auto& counted = trace.kernel_records().counted;
-  const std::vector<EventRef> kernels = kernels_of(trace, counted);
-  for (const std::size_t i : launches_by_start(trace, selection, kernels))
-    for (std::size_t metric = 0; metric < counted[i]->metrics.size(); ++metric)
-      for (std::size_t row = 0; row < counted[i]->rows.size(); ++row)
-        if (!visit({trace, *counted[i], trace.event(kernels[i]), metric, row})) return;
-}
 
 template <typename Row>
 constexpr ColumnSource<Row> kWindowStart{"start", kInt, [](const Row& r) -> Cell { return r.window.time.begin; }};
@@ -209,34 +168,89 @@ constexpr ColumnSource<PcSampleRow> kPcSampleColumns[] = {
     {"code_object", kUnsigned, [](const PcSampleRow& r) -> Cell { return static_cast<std::int64_t>(function_of(r).code_object); }},
 };
 
-std::vector<const PcSampleWindow*> windows_by_start(const Trace& trace, const ExportSelection& selection) {
-  std::vector<const PcSampleWindow*> windows;
-  for (const auto& window : trace.kernel_records().windows)
-    if (is_wanted(selection, window->time)) windows.push_back(window.get());
-  std::stable_sort(windows.begin(), windows.end(), [](const auto* a, const auto* b) { return a->time.begin < b->time.begin; });
-  return windows;
+std::size_t window_count(const Trace& trace) { return trace.kernel_records().windows.size(); }
+std::vector<Record> windows_by_start(const Trace& trace, const ExportSelection& selection) {
+  const auto& windows = trace.kernel_records().windows;
+  std::vector<Record> records;
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    if (is_wanted(selection, windows[i]->time)) records.push_back({windows[i]->time, {}, i});
+  std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.time.begin < b.time.begin; });
+  return records;
 }
 
-void for_each_window(const Trace& trace, const ExportSelection& selection, const std::function<bool(const PcWindowRow&)>& visit) {
-  for (const PcSampleWindow* window : windows_by_start(trace, selection))
-    if (!visit({trace, *window})) return;
-}
-
-void for_each_pc_sample(const Trace& trace, const ExportSelection& selection, const std::function<bool(const PcSampleRow&)>& visit) {
-  for (const PcSampleWindow* window : windows_by_start(trace, selection))
-    for (const PcSample& sample : window->samples)
-      if (!visit({trace, *window, sample})) return;
-}
-
-constexpr RecordTable<CounterRow> kCounters{"counters", kCounterColumns, for_each_value};
-constexpr RecordTable<KernelMetricRow> kKernelMetrics{"kernel_metrics", kKernelMetricColumns, for_each_metric};
-constexpr RecordTable<InstructionCountRow> kInstructionCounts{"instruction_counts", kInstructionCountColumns, for_each_count};
-constexpr RecordTable<PcWindowRow> kPcWindows{"pc_sample_windows", kPcWindowColumns, for_each_window};
-constexpr RecordTable<PcSampleRow> kPcSamples{"pc_samples", kPcSampleColumns, for_each_pc_sample};
+constexpr CounterTable kCounters{"counters", kCounterColumns};
+constexpr RecordTable<KernelMetricRow> kKernelMetrics{
+    "kernel_metrics",
+    kKernelMetricColumns,
+    [](const Trace& trace, const ExportSelection& selection) { return launches_by_start(trace, selection, trace.kernel_records().measured); },
+    [](const Trace& trace) { return trace.kernel_records().measured.size(); },
+    [](const Trace& trace, const Record& record) { return measured(trace, record).values.size(); },
+    [](const Trace& trace, const Record& record, std::size_t index) {
+      const MeasuredLaunch& launch = measured(trace, record);
+      return KernelMetricRow{trace, launch, record.kernel, trace.event(record.kernel), launch.values[index]};
+    },
+    [](const Trace& trace, const Record& record) { return measured(trace, record).correlation; }};
+constexpr RecordTable<InstructionCountRow> kInstructionCounts{
+    "instruction_counts",
+    kInstructionCountColumns,
+    [](const Trace& trace, const ExportSelection& selection) { return launches_by_start(trace, selection, trace.kernel_records().counted); },
+    [](const Trace& trace) { return trace.kernel_records().counted.size(); },
+    [](const Trace& trace, const Record& record) { return counted(trace, record).metrics.size() * counted(trace, record).rows.size(); },
+    [](const Trace& trace, const Record& record, std::size_t index) {
+      const InstructionCounts& counts = counted(trace, record);
+      return InstructionCountRow{trace, counts, trace.event(record.kernel), index / counts.rows.size(), index % counts.rows.size()};
+    },
+    [](const Trace& trace, const Record& record) { return counted(trace, record).correlation; }};
+constexpr RecordTable<PcWindowRow> kPcWindows{"pc_sample_windows",
+                                              kPcWindowColumns,
+                                              windows_by_start,
+                                              window_count,
+                                              [](const Trace&, const Record&) { return std::size_t{1}; },
+                                              [](const Trace& trace, const Record& record, std::size_t) {
+                                                return PcWindowRow{trace, window(trace, record)};
+                                              },
+                                              nullptr};
+constexpr RecordTable<PcSampleRow> kPcSamples{"pc_samples",
+                                              kPcSampleColumns,
+                                              windows_by_start,
+                                              window_count,
+                                              [](const Trace& trace, const Record& record) { return window(trace, record).samples.size(); },
+                                              [](const Trace& trace, const Record& record, std::size_t index) {
+                                                return PcSampleRow{trace, window(trace, record), window(trace, record).samples[index]};
+                                              },
+                                              nullptr};
 
 }  // namespace
 
-const RecordTable<CounterRow>& counter_table() noexcept { return kCounters; }
+// Values are merged instead of sorted, because a series may contain far more values than the file has bytes.
+void for_each_row(const CounterTable&, const Trace& trace, const ExportSelection& selection, const std::function<bool(const CounterRow&)>& visit) {
+  struct Cursor {
+    CounterSample sample;
+    CounterId counter;
+    std::size_t next, last;
+    CounterReader reader;
+    bool operator>(const Cursor& other) const { return std::pair(sample.time, counter) > std::pair(other.sample.time, other.counter); }
+  };
+  const auto advance = [&](Cursor& cursor) {
+    while (cursor.next < cursor.last)
+      if (cursor.sample = cursor.reader.sample(cursor.next++); cursor.sample.has_value()) return true;
+    return false;
+  };
+  std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors;
+  for (CounterId id = 0; id < trace.counters().size(); ++id) {
+    if (trace.counters()[id].origin == CounterOrigin::kComputed) continue;
+    const auto [first, last] = selection.values(trace, id);
+    if (Cursor cursor{{}, id, first, last, CounterReader(trace.counter_series(id))}; advance(cursor)) cursors.push(std::move(cursor));
+  }
+  while (!cursors.empty()) {
+    Cursor earliest = cursors.top();
+    cursors.pop();
+    if (!visit({trace, earliest.counter, earliest.sample})) return;
+    if (advance(earliest)) cursors.push(std::move(earliest));
+  }
+}
+
+const CounterTable& counter_table() noexcept { return kCounters; }
 const RecordTable<KernelMetricRow>& kernel_metric_table() noexcept { return kKernelMetrics; }
 const RecordTable<InstructionCountRow>& instruction_count_table() noexcept { return kInstructionCounts; }
 const RecordTable<PcWindowRow>& pc_window_table() noexcept { return kPcWindows; }

@@ -89,11 +89,12 @@ class TraceTables {
   Result<void> write() {
     for (const EventTable& table : event_tables())
       if (auto written = write_events(table); !written) return written;
-    if (auto written = write_records(counter_table()); !written) return written;
-    if (auto written = write_records(kernel_metric_table()); !written) return written;
-    if (auto written = write_records(instruction_count_table()); !written) return written;
-    if (auto written = write_records(pc_window_table()); !written) return written;
-    if (auto written = write_records(pc_sample_table()); !written) return written;
+    if (auto written = write_records<CounterRow>(counter_table()); !written) return written;
+    Result<void> records;
+    for_each_record_table([&]<typename Row>(const RecordTable<Row>& table) {
+      if (records) records = write_records<Row>(table);
+    });
+    if (!records) return records;
     if (!is_any_wanted_) return Error{"--tables names none of the tables that there are: " + known_ + ".", ErrorKind::kUsage};
     return {};
   }
@@ -173,11 +174,11 @@ class TraceTables {
     if (row.launch.valid()) row.launch_call = trace_.event(row.launch);
   }
 
-  template <typename Row>
-  Result<void> write_records(const RecordTable<Row>& table) {
+  template <typename Row, typename Table>
+  Result<void> write_records(const Table& table) {
     bool has_row = false;
     const auto look = [&] {
-      table.for_each(trace_, options_.selection, [&](const Row&) {
+      for_each_row(table, trace_, options_.selection, [&](const Row&) {
         has_row = true;
         return false;
       });
@@ -185,7 +186,7 @@ class TraceTables {
     };
     if (!takes(table.name, look)) return {};
     return write_table<Row>(table.name, table.columns, std::size_t{1} << 18, [&](TableRows& rows) {
-      table.for_each(trace_, options_.selection, [&](const Row& row) {
+      for_each_row(table, trace_, options_.selection, [&](const Row& row) {
         append(rows, table.columns, row, {row.part(), row.process(), row.time()});
         return true;
       });

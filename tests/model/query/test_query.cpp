@@ -8,6 +8,7 @@
 
 #include "../../../model/export/tables/event_tables.h"
 #include "ask.h"
+#include "model/export/arrow_table_stream.h"
 #include "model/trace/combining/combine.h"
 #include "model/trace/trace_builder.h"
 
@@ -130,6 +131,11 @@ TEST_CASE("columns keep the unit of what they are of") {
   for (const stats::Column& column : answer->table.columns()) units.push_back(column.unit);
   using enum stats::Unit;
   CHECK(units == std::vector{kNanoseconds, kNanoseconds, kNanoseconds, kNanoseconds, kNanoseconds, kNone, kNanoseconds, kIdentifier, kNumber});
+  const auto windows = query::run_query(*recorded("transpositions"), "SELECT period, every, dropped FROM pc_sample_windows");
+  REQUIRE(windows);
+  units.clear();
+  for (const stats::Column& column : windows->table.columns()) units.push_back(column.unit);
+  CHECK(units == std::vector{kNone, kNanoseconds, kNone});  // a period of cycles
   CHECK(answered(*trace, "SELECT 1.0 / 3, 1, NULL, 'a' UNION ALL SELECT 2, NULL, NULL, 7") == "0.3333333333333333\t1\t\ta\n2\t\t\t7\n");
 }
 
@@ -196,6 +202,69 @@ TEST_CASE("every ready query answers about every recording") {
   }
 }
 
+// The samples are counted in the records themselves.
+TEST_CASE("samples of warps are counted by kernel and reason, and belong to their windows") {
+  const auto trace = recorded("transpositions");
+  const KernelRecords& records = trace->kernel_records();
+  std::map<std::pair<std::string, std::string>, std::uint64_t> expected;
+  std::uint64_t lines = 0;
+  for (const auto& window : records.windows)
+    for (const PcSample& sample : window->samples) {
+      expected[{std::string(trace->name(records.functions[sample.function].name)), records.reasons[sample.reason]}] += sample.samples;
+      ++lines;
+    }
+  REQUIRE(expected.size() > 10);
+  std::string text;
+  for (const auto& [key, samples] : expected) text += key.first + '\t' + key.second + '\t' + std::to_string(samples) + '\n';
+  CHECK(answered(*trace, "SELECT name, reason, sum(samples) FROM pc_samples GROUP BY 1, 2 ORDER BY 1, 2") == text);
+  CHECK(answered(*trace, "SELECT count(*), count(DISTINCT start) FROM pc_samples") ==
+        std::to_string(lines) + '\t' + std::to_string(records.windows.size()) + '\n');
+  CHECK(answered(*trace, "SELECT count(*) FROM pc_sample_windows WHERE device = 0 AND duration > 0") == std::to_string(records.windows.size()) + '\n');
+  CHECK(answered(*trace, "SELECT count(*) FROM pc_sample_windows w JOIN pc_samples s ON s.start = w.start AND s.process = w.process") ==
+        std::to_string(lines) + '\n');
+}
+
+TEST_CASE("counters of kernels and counts of instructions belong to the launches that they are of") {
+  const auto measured = recorded("kernel_counters");
+  std::size_t values = 0;
+  for (const auto& launch : measured->kernel_records().measured) values += launch->values.size();
+  REQUIRE(values > 100);
+  CHECK(answered(*measured, "SELECT count(*) FROM kernel_metrics") == std::to_string(values) + '\n');
+  CHECK(answered(*measured, "SELECT count(*) FROM kernels k JOIN kernel_metrics m USING (process, correlation) WHERE m.start = k.start AND m.name = k.name") ==
+        std::to_string(values) + '\n');
+
+  const auto counted = recorded("transpositions_counts");
+  // By construction: 262,144 warps execute each instruction of a transposition once.
+  CHECK(answered(*counted, "SELECT DISTINCT value FROM instruction_counts WHERE metric = 'smsp__sass_inst_executed'") == "262144\n");
+  std::size_t counts = 0;
+  for (const auto& launch : counted->kernel_records().counted) counts += launch->values.size();
+  CHECK(answered(*counted, "SELECT count(*) FROM instruction_counts") == std::to_string(counts) + '\n');
+}
+
+TEST_CASE("records of kernels are looked up by start and by correlation as a search through all rows finds them") {
+  for (const std::string name : {"kernel_counters", "transpositions", "transpositions_counts", "zoo_counts"}) {
+    const auto trace = recorded(name);
+    const TimeRange extent = trace->extent();
+    for (const char* const table : {"kernel_metrics", "instruction_counts", "pc_sample_windows", "pc_samples"}) {
+      const std::string all = std::string("SELECT count(*), coalesce(sum(start), 0) FROM ") + table + " WHERE ";
+      for (int part = 0; part < 4; ++part) {
+        INFO(name << ", " << table << ", " << part);
+        const std::string from = std::to_string(extent.begin + extent.length() / 4 * part),
+                          until = std::to_string(extent.begin + extent.length() / 4 * (part + 1));
+        CHECK(answered(*trace, all + "start >= " + from + " AND start < " + until) == answered(*trace, all + "+start >= " + from + " AND +start < " + until));
+      }
+      CHECK(answered(*trace, std::string("SELECT count(*) FROM (SELECT start, lag(start) OVER () AS before FROM ") + table +
+                                 " ORDER BY start) WHERE before > start") == "0\n");
+    }
+    for (const char* const table : {"kernel_metrics", "instruction_counts"}) {
+      const std::string all = std::string("SELECT count(*), coalesce(sum(start), 0) FROM ") + table + " WHERE ";
+      CHECK(answered(*trace, all + "correlation IN (SELECT correlation FROM kernels LIMIT 3)") ==
+            answered(*trace, all + "+correlation IN (SELECT correlation FROM kernels LIMIT 3)"));
+      CHECK(answered(*trace, all + "correlation = -1") == "0\t0\n");
+    }
+  }
+}
+
 // Tables, columns, types and units.
 TEST_CASE("tables and columns are those of the page about tables") {
   std::ifstream file(std::string(LANESCOPE_DOCS) + "/tables.md");
@@ -224,8 +293,9 @@ TEST_CASE("tables and columns are those of the page about tables") {
     REQUIRE(answer->table.columns().size() == known.columns.size());
     for (std::size_t i = 0; i < known.columns.size(); ++i) CHECK(answer->table.columns()[i].title == known.columns[i]);
   }
-  const std::set<std::string> not_of_events{"instruction_counts", "kernel_metrics", "pc_samples", "pc_sample_windows"};  // tables that queries do not have
-  for (const auto& [name, columns] : documented) CHECK((found.contains(name) || not_of_events.contains(name)));
+  for (const auto& [name, columns] : documented) CHECK(found.contains(name));
+  const std::vector<std::string> of_arrow = table_names();
+  CHECK(std::set<std::string>(of_arrow.begin(), of_arrow.end()) == found);
 }
 
 TEST_CASE("names of hostile programs are texts like others") {

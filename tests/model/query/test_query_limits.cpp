@@ -64,6 +64,12 @@ TEST_CASE("a query that is none is answered with what is wrong with it") {
   CHECK(refused(*trace, std::string_view("SELECT 1\0WHERE 0", 16)).text.find("NUL") != std::string::npos);
   CHECK(refused(*trace, "SELEC 1").text.find("syntax error") != std::string::npos);
   CHECK(refused(*trace, "SELECT * FROM kernel").text.find("Tables: kernels, copies") != std::string::npos);
+  for (const char* const curious :
+       {"SELECT * FROM sqlite_schema", "SELECT name FROM sqlite_master", "PRAGMA table_info(kernels)", "SELECT * FROM tables",
+        "SELECT * FROM pragma_table_list", "SELECT * FROM information_schema.tables", "SHOW TABLES", ".tables", "DESCRIBE kernels"}) {
+    INFO(curious);
+    CHECK(refused(*trace, curious).text.find("lanescope query --help-tables lists") != std::string::npos);
+  }
   CHECK(refused(*trace, "SELECT nme FROM kernels").text.find("no such column: nme") != std::string::npos);
   CHECK(refused(*trace, "SELECT \"end\" FROM kernels").text.find("no such column") != std::string::npos);
   CHECK(refused(*trace, "SELECT ?").text.find(":begin and :end") != std::string::npos);
