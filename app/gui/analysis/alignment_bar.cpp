@@ -14,6 +14,8 @@ namespace {
 
 using Alignment = TracePair::Alignment;
 
+constexpr int kLeastShift = 14, kMostShift = 18;  // letters: "+12.345678 ms" and more
+
 QString shift_text(Nanoseconds shift) {
   return (shift < 0 ? QStringLiteral("-") : QStringLiteral("+")) + QString::fromStdString(timeline::format_duration(std::abs(shift)));
 }
@@ -41,21 +43,18 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   auto* reset = new QPushButton(tr("Reset"), this);
   auto* swap = new QPushButton(tr("Swap"), this);
   auto* close = new QPushButton(tr("Close B"), this);
-  auto* controls = new QWidget(this);
-  auto* line = new QHBoxLayout(controls);
-  line->setContentsMargins(0, 0, 0, 0);
-  line->setSpacing(6);
-  line->addWidget(new QLabel(tr("B is aligned"), this));
-  line->addWidget(alignment_);
-  line->addWidget(new QLabel(tr("and shifted by"), this));
-  line->addWidget(shift_);
-  line->addWidget(reset);
-  line->addWidget(at_selection_);
-  line->addWidget(interleave_);
-  line->addWidget(swap);
-  line->addWidget(close);
-  line->addStretch(1);
-  line_ = new BreakingLine(names_, controls, BreakingLine::Stretched::kFirst, this);
+  const auto group_of = [this](std::initializer_list<QWidget*> widgets) {
+    auto* group = new QWidget(this);
+    auto* line = new QHBoxLayout(group);
+    line->setContentsMargins(0, 0, 0, 0);
+    line->setSpacing(6);
+    for (QWidget* widget : widgets) line->addWidget(widget, widget == names_ ? 1 : 0);
+    return group;
+  };
+  traces_ = group_of({names_, interleave_, swap, close});
+  QWidget* alignment = group_of({new QLabel(tr("B is aligned"), this), alignment_, new QLabel(tr("and shifted by"), this), shift_, reset, at_selection_});
+  qobject_cast<QHBoxLayout*>(alignment->layout())->addStretch(1);
+  line_ = new BreakingLine(traces_, alignment, BreakingLine::Stretched::kFirst, this);
   auto* whole = new QHBoxLayout(this);
   whole->setContentsMargins(8, 3, 8, 3);
   whole->addWidget(line_);
@@ -70,7 +69,9 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
     alignment_->addItem(text, static_cast<int>(alignment));
   alignment_->setAccessibleName(tr("How B is aligned with A"));
   shift_->setAccessibleName(tr("Shift of B"));
-  shift_->setMaximumWidth(shift_->fontMetrics().averageCharWidth() * 18);
+  const int letter = shift_->fontMetrics().averageCharWidth();
+  shift_->setMinimumWidth(letter * kLeastShift);
+  shift_->setMaximumWidth(letter * kMostShift);
   reset->setObjectName(QStringLiteral("reset_alignment"));
   close->setObjectName(QStringLiteral("close_b"));
   interleave_->setObjectName(QStringLiteral("interleave_rows"));
@@ -114,7 +115,8 @@ void AlignmentBar::showNames() {
   const QFontMetrics metrics = names_->fontMetrics();
   const int room = names_->contentsRect().width();
   QString text = text_of(a, b);
-  line_->setFirstWidth(metrics.horizontalAdvance(text));
+  const int buttons = traces_->sizeHint().width() - names_->sizeHint().width();
+  line_->setFirstWidth(metrics.horizontalAdvance(text) + buttons);
   if (metrics.horizontalAdvance(text) > room) {
     const int each = (room - metrics.horizontalAdvance(text_of({}, {}))) / 2;
     text = text_of(metrics.elidedText(a, Qt::ElideMiddle, each), metrics.elidedText(b, Qt::ElideMiddle, each));

@@ -1,4 +1,4 @@
-// The line above the timeline that shows how two traces are aligned on one time axis, and lets the user change that.
+// One or two lines above the timeline that shows how two traces are aligned on one time axis, and lets the user change that.
 #pragma once
 
 #include <QComboBox>
@@ -47,6 +47,7 @@ class AlignmentBar : public QFrame {
   TracePair& pair_;
   SelectionState& state_;
   BreakingLine* line_ = nullptr;
+  QWidget* traces_ = nullptr;  // names_ and what is done with the traces
   QLabel* names_;
   QComboBox* alignment_;
   QLineEdit* shift_;

@@ -17,6 +17,7 @@
 #include "base/input/typing.h"
 #include "base/room/screen_room.h"
 #include "window/docks/panel_memory.h"
+#include "window/docks/panel_room.h"
 #include "window/look/theme.h"
 #include "window/quitting.h"
 
@@ -82,7 +83,7 @@ MainWindow::MainWindow(Layout layout)
   column->addWidget(messages_);
   column->addWidget(alignment_);
   column->addWidget(pages_, 1);
-  pages_->addWidget(start_);
+  pages_->addWidget(new PanelRoom(*start_));  // it is as high as there are recent files, which a small window need not be
   pages_->addWidget(timeline_);
   setCentralWidget(centre);
   setStatusBar(status_);

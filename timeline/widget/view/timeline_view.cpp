@@ -130,7 +130,7 @@ TimelineView::TimelineView(QWidget* parent) : TimelineView(*new Selection, paren
 TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(parent), parts_(std::make_unique<Parts>(this, selection)) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Timeline"));
-  setMinimumSize(320, 160);
+  setMinimumSize(320, 128);  // the overview, the ruler and some rows: a screen of 1366 x 768 pixels at scale 2 has room for no more above a panel
   ViewState& state = parts_->state;
   state.setTheme(Theme::from(palette(), font()));
 

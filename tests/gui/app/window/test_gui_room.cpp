@@ -22,6 +22,7 @@
 #include <QTreeView>
 #include <QTreeWidget>
 
+#include "analysis/alignment_bar.h"
 #include "base/room/elided_label.h"
 #include "base/text/catalogue_translator.h"
 #include "fixture/dialogs.h"
@@ -235,17 +236,50 @@ class RoomTest : public QObject {
       MainWindow window(ui::Layout::kInitial);
       window.resize(667, 336);
       window.show();
+      const auto every_panel_fits = [&] {
+        for (const QString& name : MainWindow::panelNames()) {
+          window.showPanel(name);
+          if (!settle(window)) return false;
+          QStringList least;
+          for (const QDockWidget* dock : window.findChildren<QDockWidget*>())
+            least += QString("%1 %2x%3").arg(dock->objectName()).arg(dock->minimumSizeHint().width()).arg(dock->minimumSizeHint().height());
+          if (wait_for([&] { return window.width() <= 667 && window.height() <= 336; }, 2'000)) continue;
+          qWarning("%s", qPrintable(QString("%1: %2x%3; %4").arg(name).arg(window.width()).arg(window.height()).arg(least.join(u','))));
+          return false;
+        }
+        return true;
+      };
       QVERIFY(open_and_settle(window, recorded("torch_training_workers0.trace")));
-      for (const QString& name : MainWindow::panelNames()) {
-        window.showPanel(name);
-        QVERIFY(settle(window));
-        QStringList least;
-        for (const QDockWidget* dock : window.findChildren<QDockWidget*>())
-          least += QString("%1 %2x%3").arg(dock->objectName()).arg(dock->minimumSizeHint().width()).arg(dock->minimumSizeHint().height());
-        QVERIFY2(wait_for([&] { return window.width() <= 667 && window.height() <= 336; }, 2'000),
-                 qPrintable(QString("%1: %2x%3; %4").arg(name).arg(window.width()).arg(window.height()).arg(least.join(u','))));
+      QVERIFY(every_panel_fits());
+      QVERIFY(open_beside_and_settle(window, recorded("torch_training_workers4.trace")));
+      QVERIFY(every_panel_fits());
+      const auto* bar = window.findChild<ui::AlignmentBar*>();
+      QVERIFY(bar != nullptr && bar->isVisible());
+      for (const QWidget* control : bar->findChildren<QWidget*>()) {
+        const auto* field = qobject_cast<const QLineEdit*>(control);
+        const auto* button = qobject_cast<const QPushButton*>(control);
+        if (field == nullptr && button == nullptr) continue;
+        QVERIFY2(bar->rect().contains(QRect(control->mapTo(bar, QPoint()), control->size())), qPrintable(field != nullptr ? field->text() : button->text()));
+        if (field != nullptr) QVERIFY2(field->fontMetrics().horizontalAdvance(field->text()) + 8 <= field->width(), qPrintable(field->text()));
+        if (button != nullptr) QVERIFY2(button->sizeHint().width() <= button->width(), qPrintable(button->text()));
       }
     }
+  }
+
+  // As on a screen of 1920 x 1080 pixels at scale 2.
+  void panelsKeepTheirHeightWhereTwoTracesAreCompared() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(944, 492);
+    window.show();
+    QVERIFY(open_and_settle(window, recorded("torch_training_workers0.trace")));
+    window.showPanel("diff");
+    QVERIFY(settle(window));
+    const int height = window.findChild<QDockWidget*>("diff")->height();
+    QVERIFY2(height > 100, qPrintable(QString::number(height)));
+    QVERIFY(open_beside_and_settle(window, recorded("torch_training_workers4.trace")));
+    QVERIFY2(wait_for([&] { return window.findChild<QDockWidget*>("diff")->height() >= height; }, 2'000),
+             qPrintable(QString("%1 of %2").arg(window.findChild<QDockWidget*>("diff")->height()).arg(height)));
+    QCOMPARE(window.size(), QSize(944, 492));
   }
 
   void whatIsSearchedInTheFlameGraphCanBeRead() {
