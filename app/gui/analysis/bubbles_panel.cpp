@@ -23,7 +23,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kGroupsWidth = 680, kGapsWidth = 440;  // px, initially; later in proportion
+constexpr int kGroupsWidth = 670, kGapsWidth = 450;  // px, initially; later in proportion
 
 QString share_text(Nanoseconds part, Nanoseconds whole) {
   return whole <= 0 ? QString() : QString::fromStdString(timeline::format_share(static_cast<double>(part) / static_cast<double>(whole)));

@@ -16,7 +16,7 @@ constexpr int kMeasuredRows = 100;
 constexpr int kWideInCharacters = 48;     // texts are first shortened down to this,
 constexpr int kNarrowInCharacters = 16;   // then all except the first texts down to this,
 constexpr int kLegibleInCharacters = 28;  // then the first ones, which say what the line is about,
-constexpr int kShortestInCharacters = 8;  // finally those behind them once more
+constexpr int kShortestInCharacters = 8;  // then those behind them once more, and the first ones, too, if all columns then fit. Otherwise the table is scrolled
 constexpr std::size_t kFirstTexts = 2;
 
 // Reduces the sum of the widths to the room by shrinking the widest of `some` to the next widest, and so on, but not below `least`.
@@ -102,8 +102,9 @@ void apply_table_look(QTableView& table) {
   });
 }
 
-// Numbers are shown whole. If the table is too narrow for all columns, columns with texts shrink, because an elided text is more useful than one out of sight.
-// If there is more room, a text column at the end takes it, for longer texts that may follow.
+// The rule for all tables: numbers are shown whole. If the table is too narrow for all columns, columns with texts shrink, because an elided text, whose
+// tooltip has the whole, is more useful than one out of sight; the first texts and telling ones shrink last. If there is more room, a text column at the end
+// takes it, for longer texts that may follow.
 void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std::set<int>& telling) {
   const int character = table.fontMetrics().averageCharWidth();
   table.resizeColumnsToContents();
@@ -128,6 +129,10 @@ void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std:
   shrink(widths, first_texts, room, character * kLegibleInCharacters);
   take_room_of_arrows(table, chosen, widths, room);
   shrink(widths, further, room, character * kShortestInCharacters);
+  const int least = character * kShortestInCharacters;
+  int spare = 0;  // what the first texts can yield
+  for (const int* width : first_texts) spare += std::max(0, *width - least);
+  if (std::accumulate(widths.begin(), widths.end(), 0) - spare <= room) shrink(widths, first_texts, room, least);
   int last = header->count() - 1;  // the last visible column, from left to right
   while (last >= 0 && header->isSectionHidden(header->logicalIndex(last))) --last;
   if (last >= 0) {
