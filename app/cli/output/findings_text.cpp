@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "model/analysis/overlapping_costs.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -48,6 +49,7 @@ std::string findings_text(const Trace& trace, const Message& summary, std::span<
     if (const Message place = place_text(trace, finding.place); !place.empty()) text += say(Message("   Where:  {place}", {{"place", place}}));
     text += say(Message("   To do:  {advice}", {{"advice", finding.advice}}));
   }
+  if (const Message overlap = analysis::overlap_text(analysis::shared_costs(trace, findings)); !overlap.empty()) text += "\n" + say(overlap);
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "analysis/findings_panel.h"
 
+#include <algorithm>
+
 #include <QEvent>
 #include <QHeaderView>
 #include <QScrollBar>
@@ -8,6 +10,7 @@
 #include "analysis/place.h"
 #include "base/room/elided_label.h"
 #include "base/text/texts.h"
+#include "model/analysis/overlapping_costs.h"
 #include "model/events/name_family.h"
 #include "model/text/to_translate.h"
 #include "model/trace/segments/demanded_segments.h"
@@ -29,7 +32,7 @@ constexpr int kAnswerWidth = 500;    // px initially
 
 QString paragraph(const QString& label, const QString& text) {
   if (text.isEmpty()) return {};
-  return QStringLiteral("<p><span class='label'>%1</span><br>%2</p>").arg(label.toHtmlEscaped(), text.toHtmlEscaped());
+  return QStringLiteral("<p><span class='label'>%1</span><br>%2</p>").arg(label.toHtmlEscaped(), text.toHtmlEscaped().replace(u'\n', QStringLiteral("<br>")));
 }
 
 stats::Table table_of(const std::vector<Finding>& findings) {
@@ -80,7 +83,8 @@ FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
       command_(new ElidedLabel(this)),
       findings_(new ResultTable(QStringLiteral("findings-table"), tr("Findings"), this)),
       pages_(new QTabWidget(this)),
-      answer_(new QTextBrowser(this)) {
+      answer_(new QTextBrowser(this)),
+      overlap_(new ElidedLabel(this)) {
   layOut();
   rule_->addItem(tr("All rules"), QString());
   for (const RuleOrigin origin : {RuleOrigin::kLanescope, RuleOrigin::kNsight}) {
@@ -118,6 +122,11 @@ void FindingsPanel::layOut() {
   line->addWidget(command_, 1);
   const std::pair<QWidget*, int> parts[] = {{findings_, kFindingsWidth}, {pages_, kAnswerWidth}};
   column->addWidget(beside_each_other(*this, QStringLiteral("findings-parts"), parts), 1);
+  column->addWidget(overlap_);
+  overlap_->setText(tr("Costs of findings overlap and are no sum. The answer about a finding names those above it that may count the same time."));
+  overlap_->setContentsMargins(8, 3, 8, 3);
+  overlap_->setObjectName(QStringLiteral("overlap"));
+  overlap_->hide();
 
   rule_->setAccessibleName(tr("Rule"));
   rule_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
@@ -172,6 +181,8 @@ void FindingsPanel::showSentence(const QString& sentence) {
   job_.cancel();
   asked_ = answered_ = {};
   found_.clear();
+  shared_.clear();
+  overlap_->hide();
   described_.reset();
   tables_.clear();
   findings_->setTable(nullptr);
@@ -209,6 +220,8 @@ void FindingsPanel::showAnswers(const AnsweredTrace::Subject& of, Result<std::ve
     if (!answer.message.empty()) messages += shown_text(answer.message);
   }
   analysis::rank(found_);
+  shared_ = analysis::shared_costs(*of.trace, found_);
+  overlap_->setVisible(std::any_of(shared_.begin(), shared_.end(), [](const auto& above) { return !above.empty(); }));
   std::vector<std::string> names;
   for (const Finding& finding : found_) names.push_back(name_of(finding));
   findings_->setTable(std::make_shared<const stats::Table>(table_of(found_)), std::move(names));
@@ -277,11 +290,13 @@ void FindingsPanel::describe(TableRow row) {
   const Finding& finding = found_[row];
   const std::string described_before = std::exchange(described_name_, name_of(finding));
   const QString cost = finding.cost > 0 ? shown_text(analysis::cost_text(finding)) : QString();
+  QStringList same_time;
+  for (const std::size_t above : shared_[row]) same_time += shown_text(found_[above].title);
   answer_->document()->setDefaultStyleSheet(QStringLiteral(".label { color: %1; }").arg(palette().color(QPalette::PlaceholderText).name(QColor::HexRgb)));
   const int place = described_before == name_of(finding) ? answer_->verticalScrollBar()->value() : 0;
   answer_->setHtml(unbroken(QStringLiteral("<p><b>%1</b></p>").arg(shown_text(finding.title).toHtmlEscaped()) +
                             paragraph(tr("What to do"), shown_text(finding.advice)) + paragraph(tr("What was seen"), shown_text(finding.seen)) +
-                            paragraph(tr("What it costs"), cost)));
+                            paragraph(tr("What it costs"), cost) + paragraph(tr("May count the same time as"), same_time.join(u'\n'))));
   answer_->verticalScrollBar()->setValue(place);
 }
 

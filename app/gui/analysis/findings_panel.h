@@ -68,16 +68,18 @@ class FindingsPanel : public QWidget {
   ResultTable* findings_;
   QTabWidget* pages_;
   QTextBrowser* answer_;
+  QLabel* overlap_;  // says that costs are no sum, if they are none
   QStringList files_;
 
   LatestJob job_;
   AnsweredTrace::Subject asked_;  // the subject of the running or the last request
   QString asked_request_;
-  AnsweredTrace::Subject answered_;           // the subject of the answers, which may be an earlier state of asked_
-  std::vector<analysis::Finding> found_;      // ranked, one for each row
-  std::optional<TableRow> described_;         // the finding that is described
-  std::string described_name_;                // identifies it, also in other states of the trace
-  std::vector<analysis::RuleAnswer> tables_;  // of the rules that were applied
+  AnsweredTrace::Subject answered_;               // the subject of the answers, which may be an earlier state of asked_
+  std::vector<analysis::Finding> found_;          // ranked, one for each row
+  std::vector<std::vector<std::size_t>> shared_;  // for each finding, those above it that may count the same time
+  std::optional<TableRow> described_;             // the finding that is described
+  std::string described_name_;                    // identifies it, also in other states of the trace
+  std::vector<analysis::RuleAnswer> tables_;      // of the rules that were applied
   WhileShown while_shown_{*this, [this] { refresh(); }};
 };
 

@@ -3,6 +3,7 @@
 #include <regex>
 
 #include "answers.h"
+#include "model/analysis/overlapping_costs.h"
 #include "model/analysis/rule.h"
 #include "model/import/open_trace.h"
 #include "model/trace/load.h"
@@ -26,6 +27,48 @@ Finding first_bubble(Scenario& program) {
 }
 
 }  // namespace
+
+TEST_CASE("findings whose costs may be of the same time are named, and no others") {
+  Scenario program;
+  program.kernel("a", 0, 10, 20, 30);
+  program.kernel("b", 40, 50, 60, 70);
+  const auto trace = program.trace();
+  std::vector<EventRef> kernels;
+  for (const Track& track : trace->tracks())
+    if (track.key.kind == TrackKind::kKernels)
+      for (EventIndex i = 0; i < trace->lane(track.lanes.front()).size(); ++i) kernels.push_back({track.lanes.front(), i});
+  REQUIRE(kernels.size() == 2);
+  const auto finding = [](std::string_view rule, Nanoseconds cost, EventRef event = {}) {
+    Finding made;
+    made.rule = rule;
+    made.cost = cost;
+    made.place.event = event;
+    return made;
+  };
+  using Shared = std::vector<std::vector<std::size_t>>;
+  // Waits leave GPUs idle, and the idle time is listed by its causes, too; causes share nothing.
+  std::vector<Finding> findings{finding("sync_storm", 90), finding("gpu_bubbles", 40), finding("gpu_bubbles", 30)};
+  CHECK(shared_costs(*trace, findings) == Shared{{}, {0}, {0}});
+  CHECK(overlap_text(shared_costs(*trace, findings)).english() ==
+        "Costs overlap and are no sum: findings 2, 3 may count time that a finding above them counts, too.");
+  // Idle time, copies, and kernels are times of their own; a kernel's time is not that of another kernel; what costs nothing shares nothing.
+  findings = {finding("gpu_bubbles", 90),
+              finding("pageable", 80),
+              finding("no_overlap", 70),
+              finding("kernel_bounds", 60, kernels[0]),
+              finding("kernel_stalls", 50, kernels[1]),
+              finding("small_grid", 0, kernels[0])};
+  CHECK(shared_costs(*trace, findings) == Shared(6));
+  CHECK(overlap_text(shared_costs(*trace, findings)).empty());
+  findings.push_back(finding("kernel_stalls", 40, kernels[0]));
+  CHECK(shared_costs(*trace, findings).back() == std::vector<std::size_t>{3});
+  CHECK(overlap_text(shared_costs(*trace, findings)).english() ==
+        "Costs overlap and are no sum: finding 7 may count time that a finding above it counts, too.");
+  // A slow iteration may have any time; what is paid once is no part of the loop.
+  findings = {finding("pageable", 90), finding("tail", 80), finding("gpu_bubbles", 70)};
+  findings.back().recurrence = Recurrence::kOnce;
+  CHECK(shared_costs(*trace, findings) == Shared{{}, {0}, {}});
+}
 
 TEST_CASE("a finding names the innermost range that holds most of the time, and what else holds some") {
   Scenario program;

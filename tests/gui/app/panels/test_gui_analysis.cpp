@@ -284,6 +284,25 @@ class AnalysisTest : public TwoRunsTest {
     ui::apply_theme(ui::Theme::kLight);
   }
 
+  void findingsThatMayCountTheSameTimeAreNamed() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("cause_sync_each_launch.trace").string())));
+    window.showPanel("findings");
+    QVERIFY(settle(window));
+    auto* overlap = window.findings().findChild<QLabel*>("overlap");
+    QVERIFY(overlap != nullptr && overlap->isVisible());
+    ui::ResultTable& findings = window.findings().findings();
+    QCOMPARE(cell(findings, 0, "Rule"), QString("sync_storm"));
+    QVERIFY(!window.findings().answer().contains("May count the same time as"));  // nothing is above it
+    findings.selectRow(1);
+    QVERIFY(window.findings().answer().contains("May count the same time as\n" + cell(findings, 0, "Finding")));
+    window.findings().chooseRule("sync_storm");  // one finding alone
+    QVERIFY(settle(window));
+    QVERIFY(wait_for([&] { return findings.model()->rowCount() == 1; }, 5'000));
+    QVERIFY(!overlap->isVisible());
+  }
+
   void theAnswerToTheFirstFindingIsThereAtOnce() {
     const TimeRange before = window_->timelineView().visibleRange();
     window_->actions().findings->trigger();
