@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "model/trace/text/duration.h"
 #include "model/trace/text/grouped_digits.h"
 
 namespace lanescope::cli {
@@ -26,14 +27,7 @@ std::string unfollowed_text(std::uint64_t processes) {
   return grouped_digits(processes) + (processes == 1 ? " process" : " processes") + " could not be followed";
 }
 
-std::string duration_text(std::int64_t nanoseconds) {
-  const double magnitude = std::abs(static_cast<double>(nanoseconds));
-  const auto value = static_cast<double>(nanoseconds);
-  if (magnitude >= 1e9) return formatted("%.3f %s", value / 1e9, "s");
-  if (magnitude >= 1e6) return formatted("%.3f %s", value / 1e6, "ms");
-  if (magnitude >= 1e3) return formatted("%.3f %s", value / 1e3, "µs");
-  return std::to_string(nanoseconds) + " ns";
-}
+std::string duration_text(std::int64_t nanoseconds) { return format_duration(nanoseconds); }
 
 std::string bytes_text(std::uint64_t bytes) {
   constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB"};

@@ -9,6 +9,7 @@
 
 #include "model/analysis/finding.h"
 #include "model/events/event_values.h"
+#include "model/trace/text/duration.h"
 #include "model/trace/text/grouped_digits.h"
 #include "model/trace/text/percent.h"
 
@@ -29,14 +30,7 @@ std::string three_digits(double value, std::string_view unit) {
 
 }  // namespace
 
-std::string duration_text(Nanoseconds duration) {
-  const auto value = static_cast<double>(duration);
-  const double magnitude = std::abs(value);
-  if (magnitude >= 1e9) return three_digits(value / 1e9, "s");
-  if (magnitude >= 1e6) return three_digits(value / 1e6, "ms");
-  if (magnitude >= 1e3) return three_digits(value / 1e3, "µs");
-  return std::to_string(duration) + " ns";
-}
+std::string duration_text(Nanoseconds duration) { return format_short_duration(duration); }
 
 Message cost_text(const Finding& finding) {
   if (finding.cost <= 0) return "not known";

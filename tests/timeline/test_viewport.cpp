@@ -170,7 +170,11 @@ TEST_CASE("times are read as people type them") {
   REQUIRE(parse_time("500us") == 500'000);
   REQUIRE(parse_time("250 µs") == 250'000);
   REQUIRE(parse_time("-42") == -42);
-  for (const char* wrong : {"", "ms", "12 h", "1e3", "99999999999 s", "1 2"}) REQUIRE_FALSE(parse_time(wrong));
+  REQUIRE(parse_time("1 h 30 min") == 5'400'000'000'000);
+  REQUIRE(parse_time("-1h2min3.5s") == -3'723'500'000'000);
+  for (const Nanoseconds shown : {Nanoseconds{834}, Nanoseconds{-4'500'000'000}, Nanoseconds{194'580'250'000'000}, Nanoseconds{86'400'000'000'000}})
+    REQUIRE(parse_time(format_duration(shown)) == shown);
+  for (const char* wrong : {"", "ms", "12 x", "1e3", "99999999999 s", "1 2", "1 s 5", "1 s 2 h", "1 h -2 s", "1 min 2 min"}) REQUIRE_FALSE(parse_time(wrong));
 }
 
 TEST_CASE("on the grid, views of one length divide time in the same way, half a pixel from where they were at most") {

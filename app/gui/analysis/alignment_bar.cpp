@@ -52,9 +52,9 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
     return group;
   };
   traces_ = group_of({names_, interleave_, swap, close});
-  QWidget* alignment = group_of({new QLabel(tr("B is aligned"), this), alignment_, new QLabel(tr("and shifted by"), this), shift_, reset, at_selection_});
-  qobject_cast<QHBoxLayout*>(alignment->layout())->addStretch(1);
-  line_ = new BreakingLine(traces_, alignment, BreakingLine::Stretched::kFirst, this);
+  QWidget* aligning = group_of({new QLabel(tr("B is aligned"), this), alignment_, new QLabel(tr("and shifted by"), this), shift_, reset, at_selection_});
+  qobject_cast<QHBoxLayout*>(aligning->layout())->addStretch(1);
+  line_ = new BreakingLine(traces_, aligning, BreakingLine::Stretched::kFirst, this);
   auto* whole = new QHBoxLayout(this);
   whole->setContentsMargins(8, 3, 8, 3);
   whole->addWidget(line_);

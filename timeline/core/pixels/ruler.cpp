@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "model/trace/text/duration.h"
+
 namespace lanescope::timeline {
 namespace {
 
@@ -56,17 +58,7 @@ LongStep long_step(double wanted) {
 
 // "2 d 6 h", "1 h 30 min"; "0 min" for nothing.
 std::string long_time(Nanoseconds time) {
-  struct Part {
-    Nanoseconds size;
-    std::string_view name;
-  };
-  constexpr std::array<Part, 4> kParts{{{kDay, "d"}, {kHour, "h"}, {kMinute, "min"}, {kSecond, "s"}}};
-  std::string text;
-  for (const Part& part : kParts) {
-    const Nanoseconds count = time / part.size;
-    time -= count * part.size;
-    if (count > 0) text.append(text.empty() ? "" : " ").append(std::to_string(count)).append(" ").append(part.name);
-  }
+  const std::string text = format_whole_seconds(time);
   return text.empty() ? "0 min" : text;
 }
 

@@ -1,10 +1,13 @@
 #include "timeline/core/words/format.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
+#include "model/trace/text/duration.h"
 #include "model/trace/text/grouped_digits.h"
 #include "model/trace/text/percent.h"
 
@@ -19,14 +22,7 @@ std::string with_decimals(double value, int decimals, const char* unit) {
 
 }  // namespace
 
-std::string format_duration(Nanoseconds duration) {
-  const Nanoseconds size = duration < 0 ? -duration : duration;
-  const auto value = static_cast<double>(duration);
-  if (size < 1'000) return with_decimals(value, 0, "ns");
-  if (size < 1'000'000) return with_decimals(value / 1e3, 3, "µs");
-  if (size < 1'000'000'000) return with_decimals(value / 1e6, 3, "ms");
-  return with_decimals(value / 1e9, 3, "s");
-}
+std::string format_duration(Nanoseconds duration) { return lanescope::format_duration(duration); }
 
 std::string format_time(Nanoseconds time, Nanoseconds resolution) {
   int decimals = 9;
@@ -63,23 +59,43 @@ std::string format_share(double share) {
 
 std::optional<Nanoseconds> parse_time(std::string_view text) {
   constexpr double kLargest = 9.2e18;  // fits into 64 bits
-  const auto trim = [](std::string_view part) {
-    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
-    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
-    return part;
+  struct Unit {
+    std::string_view name;
+    double size;
   };
-  text = trim(text);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view unit = trim(text.substr(static_cast<std::size_t>(end - text.data())));
-  double size = 0;
-  if (unit.empty() || unit == "ns") size = 1;
-  if (unit == "us" || unit == "\u00b5s" || unit == "\u03bcs") size = 1e3;  // micro sign, or the Greek letter
-  if (unit == "ms") size = 1e6;
-  if (unit == "s") size = 1e9;
-  if (size == 0 || !(std::abs(number * size) < kLargest)) return std::nullopt;
-  return std::llround(number * size);
+  constexpr std::array<Unit, 9> kUnits{{{"ns", 1},
+                                        {"us", 1e3},
+                                        {"\u00b5s", 1e3},
+                                        {"\u03bcs", 1e3},  // the Greek letter; above, the micro sign
+                                        {"ms", 1e6},
+                                        {"s", 1e9},
+                                        {"min", 60e9},
+                                        {"h", 3600e9},
+                                        {"d", 86400e9}}};
+  const auto skip_spaces = [&text] { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); };
+  const auto is_of_number = [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == ' '; };
+  double sum = 0;
+  double before = std::numeric_limits<double>::infinity();  // the unit of the part in front: each is smaller
+  skip_spaces();
+  do {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    if (error != std::errc()) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    skip_spaces();
+    const std::string_view name = text.substr(0, static_cast<std::size_t>(std::find_if(text.begin(), text.end(), is_of_number) - text.begin()));
+    text.remove_prefix(name.size());
+    skip_spaces();
+    const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& each) { return each.name == name; });
+    const bool is_bare = name.empty() && std::isinf(before) && text.empty();  // a number alone is in nanoseconds
+    if (unit == kUnits.end() && !is_bare) return std::nullopt;
+    const double size = is_bare ? 1 : unit->size;
+    if (size >= before || (number < 0 && !std::isinf(before))) return std::nullopt;
+    before = size;
+    sum += std::signbit(sum) ? -number * size : number * size;
+  } while (!text.empty());
+  if (!(std::abs(sum) < kLargest)) return std::nullopt;
+  return std::llround(sum);
 }
 
 }  // namespace lanescope::timeline
