@@ -52,6 +52,7 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
     return group;
   };
   traces_ = group_of({names_, interleave_, swap, close});
+  qobject_cast<QHBoxLayout*>(traces_->layout())->addSpacing(8);
   QWidget* aligning = group_of({new QLabel(tr("B is aligned"), this), alignment_, new QLabel(tr("and shifted by"), this), shift_, reset, at_selection_});
   qobject_cast<QHBoxLayout*>(aligning->layout())->addStretch(1);
   line_ = new BreakingLine(traces_, aligning, BreakingLine::Stretched::kFirst, this);
