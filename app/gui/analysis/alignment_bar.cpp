@@ -116,8 +116,7 @@ void AlignmentBar::showNames() {
   const QFontMetrics metrics = names_->fontMetrics();
   const int room = names_->contentsRect().width();
   QString text = text_of(a, b);
-  const int buttons = traces_->sizeHint().width() - names_->sizeHint().width();
-  line_->setFirstWidth(metrics.horizontalAdvance(text) + buttons);
+  line_->setFirstWidth(metrics.horizontalAdvance(text) + traces_->sizeHint().width());  // that of the buttons: the label asks for none
   if (metrics.horizontalAdvance(text) > room) {
     const int each = (room - metrics.horizontalAdvance(text_of({}, {}))) / 2;
     text = text_of(metrics.elidedText(a, Qt::ElideMiddle, each), metrics.elidedText(b, Qt::ElideMiddle, each));

@@ -233,7 +233,8 @@ class ProgramTest : public QObject {
     QTest::addRow("bare") << "42" << true << qint64{42};
     QTest::addRow("negative") << "-1ms" << true << qint64{-1'000'000};
     QTest::addRow("unit alone") << "ms" << false << qint64{0};
-    QTest::addRow("another unit") << "3 min" << false << qint64{0};
+    QTest::addRow("several units") << "1 h 3 min" << true << qint64{3'780'000'000'000};
+    QTest::addRow("another unit") << "3 weeks" << false << qint64{0};
     QTest::addRow("too large") << "99999999999s" << false << qint64{0};
   }
   void readsTimesAsPeopleTypeThem() {
