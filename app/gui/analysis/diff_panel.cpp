@@ -131,6 +131,7 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
       state_(state),
       pair_(pair),
       summary_(new QLabel(this)),
+      summary_room_(new ScrolledLabel(*summary_, this)),
       command_(new QLabel(this)),
       choose_(new QPushButton(tr("Open beside…"), this)),
       pages_(new QTabWidget(this)),
@@ -138,14 +139,13 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
       counters_(new ResultTable(QStringLiteral("diff-counters-table"), tr("Kernels by their counters"), pages_)) {
   const auto [column, line] = lay_out(*this);
   line->addWidget(choose_);
-  line->addWidget(summary_, 1);
+  line->addWidget(summary_room_, 1);
   column->addWidget(command_);
   column->addWidget(pages_, 1);
   pages_->setDocumentMode(true);
   pages_->setTabBarAutoHide(true);
   pages_->addTab(table_, tr("What changed"));
   counters_->hide();
-  summary_->setWordWrap(true);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   command_->setContentsMargins(8, 0, 8, 3);
   show_commands_in(*command_);
@@ -162,6 +162,12 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
   connect(counters_, &ResultTable::rowActivated, this, &DiffPanel::kernelRequested);
   connect(&pair, &TracePair::sidesChanged, this, &DiffPanel::forget);
   forget();
+}
+
+void DiffPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  constexpr int kPart = 4;  // of the height of the panel
+  summary_room_->setMostHeight(height() / kPart);
 }
 
 void DiffPanel::offerSides(ResultTable& table, std::function<void(TableRow, Side)> show) {

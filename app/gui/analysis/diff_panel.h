@@ -17,6 +17,7 @@
 #include "analysis/trace_pair.h"
 #include "base/jobs/latest_job.h"
 #include "base/jobs/while_shown.h"
+#include "base/room/scrolled_label.h"
 #include "base/state/selection_state.h"
 #include "model/analysis/diff/counter_diff.h"
 #include "model/analysis/diff/trace_diff.h"
@@ -43,6 +44,9 @@ class DiffPanel : public QWidget {
   void kernelRequested();                                          // a row about counters of a kernel was activated: the launch is selected
   void said(const QString& sentence);                              // why a chosen row has no place to show
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void forget();
   void compare();
@@ -60,6 +64,7 @@ class DiffPanel : public QWidget {
   SelectionState& state_;
   TracePair& pair_;
   QLabel* summary_;
+  ScrolledLabel* summary_room_;
   QLabel* command_;
   QPushButton* choose_;
   QTabWidget* pages_;

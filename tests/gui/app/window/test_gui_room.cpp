@@ -294,6 +294,9 @@ class RoomTest : public QObject {
     QVERIFY2(wait_for([&] { return window.findChild<QDockWidget*>("diff")->height() >= height; }, 2'000),
              qPrintable(QString("%1 of %2").arg(window.findChild<QDockWidget*>("diff")->height()).arg(height)));
     QCOMPARE(window.size(), QSize(944, 492));
+    // Some rows are in sight below the sentences about the comparison, which are scrolled.
+    const ui::ResultTable& changes = window.diff().table();
+    QVERIFY2(wait_for([&] { return changes.viewport()->height() >= 3 * changes.rowHeight(0); }), qPrintable(QString::number(changes.viewport()->height())));
   }
 
   void whatIsSearchedInTheFlameGraphCanBeRead() {
