@@ -29,7 +29,7 @@ Unit unit_of_declaration(std::string_view type) {
 }
 
 // Recognizes functions that keep the unit of their argument: "sum(k.duration)"; names that end with "_ns"; and names of times in the tables.
-Unit unit_of_title(std::string_view title) {
+Unit unit_of_title(std::string_view title, AnswerTable::Periods periods) {
   const std::string text = lower(title);
   if (text.ends_with("_ns") || text == "start" || text == "end" || text == "duration") return Unit::kNanoseconds;
   constexpr std::array<std::string_view, 5> kKeeping = {"sum(", "min(", "max(", "avg(", "total("};
@@ -38,7 +38,9 @@ Unit unit_of_title(std::string_view title) {
     std::string_view inner = std::string_view(text).substr(function.size());
     inner.remove_suffix(1);
     inner = inner.substr(inner.find('.') == std::string_view::npos ? 0 : inner.find('.') + 1);
-    if (inner == "start" || inner == "duration" || inner == "launch_start" || inner == "launch_duration" || inner == "period") return Unit::kNanoseconds;
+    if (inner == "period" && periods == AnswerTable::Periods::kTimes) return Unit::kNanoseconds;
+    constexpr std::array<std::string_view, 6> kTimes = {"start", "duration", "launch_start", "launch_duration", "spent", "every"};
+    if (std::find(kTimes.begin(), kTimes.end(), inner) != kTimes.end()) return Unit::kNanoseconds;
   }
   return Unit::kNumber;
 }
@@ -58,12 +60,12 @@ std::string text_of(double value) {
 
 }  // namespace
 
-AnswerTable::AnswerTable(sqlite3_stmt* statement) {
+AnswerTable::AnswerTable(sqlite3_stmt* statement, Periods periods) {
   for (int i = 0; i < sqlite3_column_count(statement); ++i) {
     Column column;
     if (const char* title = sqlite3_column_name(statement, i)) column.title = title;
     const char* declared = sqlite3_column_decltype(statement, i);
-    column.unit = declared != nullptr ? unit_of_declaration(declared) : unit_of_title(column.title);
+    column.unit = declared != nullptr ? unit_of_declaration(declared) : unit_of_title(column.title, periods);
     column.title = own_title(std::move(column.title));
     columns_.push_back(std::move(column));
   }

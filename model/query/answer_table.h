@@ -15,8 +15,10 @@ namespace lanescope::query {
 
 class AnswerTable {
  public:
+  // What the columns `period` are that the statement reads: times, or cycles as in pc_sample_windows.
+  enum class Periods { kTimes, kCycles };
   // `statement` must be prepared.
-  explicit AnswerTable(sqlite3_stmt* statement);
+  AnswerTable(sqlite3_stmt* statement, Periods periods);
 
   void add_row(sqlite3_stmt* statement);
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }

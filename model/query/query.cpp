@@ -55,8 +55,13 @@ class Watch {
   End end_ = End::kNone;
 };
 
+struct Permission {
+  const std::vector<std::unique_ptr<TableModule>>& modules;
+  AnswerTable::Periods periods = AnswerTable::Periods::kTimes;  // of the columns that were read
+};
+
 // Permits a statement to read these tables and to call functions, nothing else.
-int permit(void* modules, int action, const char* first, const char* second, const char*, const char*) {
+int permit(void* of, int action, const char* first, const char* second, const char*, const char*) {
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE:
@@ -67,7 +72,10 @@ int permit(void* modules, int action, const char* first, const char* second, con
       if (first == nullptr) return SQLITE_DENY;
       if (second == nullptr || *second == '\0') return SQLITE_OK;  // it reads rows without a column; also for names in a WITH clause
       const std::string_view table(first);
-      const auto& known = *static_cast<const std::vector<std::unique_ptr<TableModule>>*>(modules);
+      auto& permission = *static_cast<Permission*>(of);
+      const auto& known = permission.modules;
+      if (sqlite3_stricmp(first, exporters::pc_window_table().name.data()) == 0 && sqlite3_stricmp(second, "period") == 0)
+        permission.periods = AnswerTable::Periods::kCycles;
       const bool is_ours = std::any_of(known.begin(), known.end(), [&](const auto& module) { return sqlite3_stricmp(module->name.data(), first) == 0; });
       return is_ours || table == "json_each" || table == "json_tree" ? SQLITE_OK : SQLITE_DENY;
     }
@@ -170,7 +178,8 @@ Result<QueryAnswer> run_query(const Trace& trace, std::string_view sql, const Qu
   if (!database) return database.error();
   sqlite3_progress_handler(
       database->get(), kStepsBetweenLooks, [](void* of) { return static_cast<Watch*>(of)->is_over() ? 1 : 0; }, &watch);
-  sqlite3_set_authorizer(database->get(), permit, const_cast<std::vector<std::unique_ptr<TableModule>>*>(&modules));
+  Permission permission{modules};
+  sqlite3_set_authorizer(database->get(), permit, &permission);
 
   const std::string text(sql);
   sqlite3_stmt* prepared = nullptr;
@@ -185,7 +194,7 @@ Result<QueryAnswer> run_query(const Trace& trace, std::string_view sql, const Qu
   const Result<TimeUse> time = bind(prepared, trace, options.window);
   if (!time) return time.error();
 
-  AnswerTable answer(prepared);
+  AnswerTable answer(prepared, permission.periods);
   QueryAnswer result;
   result.time = *time;
   for (;;) {

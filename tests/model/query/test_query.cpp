@@ -131,11 +131,12 @@ TEST_CASE("columns keep the unit of what they are of") {
   for (const stats::Column& column : answer->table.columns()) units.push_back(column.unit);
   using enum stats::Unit;
   CHECK(units == std::vector{kNanoseconds, kNanoseconds, kNanoseconds, kNanoseconds, kNanoseconds, kNone, kNanoseconds, kIdentifier, kNumber});
-  const auto windows = query::run_query(*recorded("transpositions"), "SELECT period, every, dropped FROM pc_sample_windows");
+  const auto windows = query::run_query(*recorded("transpositions"), "SELECT period, every, dropped, max(period), sum(every) FROM pc_sample_windows");
   REQUIRE(windows);
   units.clear();
   for (const stats::Column& column : windows->table.columns()) units.push_back(column.unit);
-  CHECK(units == std::vector{kNone, kNanoseconds, kNone});  // a period of cycles
+  CHECK(units == std::vector{kNone, kNanoseconds, kNone, kNone, kNanoseconds});  // a period of cycles
+  CHECK(query::run_query(*recorded("torch_loader_samples"), "SELECT sum(period) FROM samples")->table.columns()[0].unit == kNanoseconds);
   CHECK(answered(*trace, "SELECT 1.0 / 3, 1, NULL, 'a' UNION ALL SELECT 2, NULL, NULL, 7") == "0.3333333333333333\t1\t\ta\n2\t\t\t7\n");
 }
 
