@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <span>
 #include <vector>
 
+#include "model/analysis/overlapping_costs.h"
 #include "model/analysis/rule.h"
 #include "model/file/last_path_part.h"
 #include "model/stats/format.h"
@@ -179,6 +181,9 @@ class Page {
       }
       if (!say(text)) return false;
     }
+    const std::span<const Finding> shown(findings.data(), std::min(findings.size(), options_.findings));
+    const Message overlap = analysis::overlap_text(analysis::shared_costs(trace_, shown));
+    if (!overlap.empty() && !say(element("p", html(overlap.english())))) return false;
     if (findings.size() <= options_.findings) return true;
     return say("<p class=\"quiet\">" + std::to_string(findings.size() - options_.findings) + " further findings: <code>lanescope analyze " +
                html(quoted(options_.file)) + "</code></p>");

@@ -158,7 +158,11 @@ def check_recordings():
         assert pictures, file.name
         check_idle_time(file, page)
         text = "".join(page.text)
-        if "holds no GPU work" in analysed.stderr + run("analyze", file).stdout:
+        printed = run("analyze", file).stdout
+        overlap = re.search(r"Costs overlap .*", printed)
+        assert ("Costs overlap" in text) == bool(overlap), file.name
+        assert not overlap or len(titles) > 10 or overlap.group() in text, file.name
+        if "holds no GPU work" in analysed.stderr + printed:
             assert "Nothing was found" not in text and "The trace holds no GPU work" in text, file.name
         assert not re.search(r"and 1 more rows", text), file.name
 
