@@ -2,7 +2,7 @@
 # Compares counters of kernels and counts of their instructions with Nsight Compute's, in one run on a machine with a GPU, nvcc and ncu: values and
 # times of twelve kernels with known faults, and programs whose results must not change.
 # Use: LANESCOPE_CORPUS=FOLDER kernels.sh [LANESCOPE]; FOLDER/ncu/zoo.cu has the kernels. Prints a line for each check, tables of the results,
-# and the number of failures. Takes about three minutes, most of it in ncu. If two runs of ncu differ by more than 2 % in a share, ours is compared with both.
+# and the number of failures. Takes about five minutes, most of it in ncu.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 zoo=$(realpath "${LANESCOPE_CORPUS:?names the corpus}/ncu/zoo.cu")
@@ -12,7 +12,7 @@ nvcc -O2 -arch=native -lineinfo -o zoo "$zoo" 2> nvcc.log || { cat nvcc.log; exi
 nvcc -O2 -std=c++17 -arch=native -o programs "$here/kernels.cu" 2> nvcc.log || { cat nvcc.log; exit 1; }
 timed() { # NAME COMMAND...
   local name=$1 begin; shift; begin=$(date +%s.%N)
-  timeout 100 "$@" > "$name.out" 2> "$name.err"; local code=$?
+  timeout 200 "$@" > "$name.out" 2> "$name.err"; local code=$?
   echo "$name $(awk "BEGIN{print $(date +%s.%N) - $begin}") $code" >> times
 }
 timed alone ./zoo; timed alone ./zoo
@@ -24,18 +24,23 @@ timed spread "$lanescope" kernels --set triage --replay-mode spread --save sprea
 timed sampled "$lanescope" profile --kernels=counters -f -o sampled.trace ./zoo 40
 timed recorded "$lanescope" kernels -k regex:transpose -s 1 -c 2 --set basic --save some.trace -- ./zoo
 timed source "$lanescope" kernels --set source --save source.trace -- ./zoo
+timed pc "$lanescope" profile --kernels=pc -f -o pc.trace ./zoo 20
 for what in saxpy graph threads coop exit; do
   timed "alone_$what" ./programs $what
   for mode in kernel spread; do timed "${what}_$mode" "$lanescope" kernels --set basic --replay-mode $mode -- ./programs $what; done
   timed "${what}_source" "$lanescope" kernels --set source -- ./programs $what
 done
 timed ncu_source ncu --section SourceCounters --clock-control none --cache-control none ./zoo
+# Of short kernels, one launch has too few samples: atomics 250.
+timed ncu_samples ncu --section SourceCounters --clock-control none --cache-control none --csv --page raw -k 'regex:divergent|atomics|fp64|small_grid|low_occ' ./zoo 12
+timed ncu_application ncu --set full --replay-mode application --clock-control none --cache-control none --csv --page raw ./zoo
 for round in 1 2; do timed ncu_sol ncu --section SpeedOfLight --clock-control none --cache-control none ./zoo; done
 for round in full again; do timed ncu_$round ncu --set full --clock-control none --cache-control none --csv --page raw ./zoo; done
 for trace in triage full spread sampled some; do
   "$lanescope" kernels --page raw -q -f csv -o - $trace.trace > $trace.csv 2> $trace.csv.err
   "$lanescope" kernels $trace.trace > $trace.txt 2>&1
 done
+"$lanescope" query -q -f csv -o pc.csv pc.trace 'SELECT name, reason, sum(samples) FROM pc_samples GROUP BY name, reason' > pc.csv.err 2>&1
 "$lanescope" kernels -q -f csv -o - ncu_full.out > ncu_verdicts.csv 2> /dev/null
 for set in triage full sampled; do "$lanescope" kernels -q -f csv -o - $set.trace > ${set}_verdicts.csv 2> /dev/null; done
 "$lanescope" stats -r instruction_count_sum -q -f csv -o - source.trace > source.csv 2> source.csv.err
@@ -52,7 +57,7 @@ times, codes = collections.defaultdict(list), collections.defaultdict(list)
 for line in open("times"):
     name, seconds, code = line.split()
     times[name].append(float(seconds)); codes[name].append(int(code))
-reference, again = ncus("ncu_full.out"), dict(ncus("ncu_again.out"))
+reference, again, natural = ncus("ncu_full.out"), dict(ncus("ncu_again.out")), dict(ncus("ncu_application.out"))
 check("ncu measured twelve kernels", len(reference) == 12, len(reference))
 full = ours("full.csv")
 by_name = {name: values for (_, name), values in full.items()}
@@ -69,7 +74,7 @@ except OSError: pass
 wrong = [(n, m, counts[n][c], v[m]) for n, v in reference for m, c in by_counts.items() if m in v and counts[n][c] != v[m]]
 check("source: instructions of twelve kernels", len(counts) == 12, len(counts))
 check("source: sums of the counts at instructions are ncu's", not wrong, wrong[:4] or f"{sum(m in v for n, v in reference for m in by_counts)} sums")
-shares, far, unsteady, outside = 0, [], 0, []
+shares, far, unsteady, outside, unexplained = 0, [], 0, [], []
 hit_rates = []
 for name, values in reference:
     for metric, theirs in values.items():
@@ -85,13 +90,33 @@ for name, values in reference:
         unsteady += apart(second, theirs)
         if apart(mine, theirs): far.append((name, metric.split(".")[0], round(mine, 3), round(theirs, 3), round(second, 3)))
         if is_outside(mine, theirs, second): outside.append(name)
+        alone = natural.get(name, {}).get(metric, theirs)
+        if apart(mine, min(max(mine, min(theirs, second, alone)), max(theirs, second, alone))): unexplained.append((name, metric.split(".")[0], round(mine, 3), round(theirs, 3), round(second, 3), round(alone, 3)))
 print(f"      {shares} shares and ratios, {len(far)} further than 2 % (0.5 below 10) from ncu's; ncu's own second run is so far from its first in {unsteady}")
 print(f"      {len(outside)} lie further than that outside of what ncu's two runs span: {dict(collections.Counter(outside))}")
 for line in far[:60]: print("     ", *line)
+print(f"      {len(unexplained)} lie outside of what ncu's two runs span together with one in which the program is run for each pass, so that caches are as without ncu:")
+for line in unexplained[:60]: print("     ", *line)
 check("shares and ratios within 2 % of ncu's in nine of ten", len(far) <= shares / 10, f"{len(far)} of {shares}")
 far_hits = [h for h in hit_rates if abs(h[2] - h[3]) > 2]
 check("no hit rate beyond 100 %", all(0 <= h[2] <= 100 for h in hit_rates), f"{len(hit_rates)} rates")
 check("hit rates of kernels with a million sectors of L2 within 2 points in nine of ten", len(far_hits) <= max(1, len(hit_rates) / 10), f"{len(far_hits)} of {len(hit_rates)} {far_hits[:6]}")
+stalls = "smsp__pcsamp_warps_issue_stalled_"
+mine, theirs = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+for file in ("ncu_full.out", "ncu_again.out", "ncu_samples.out"):
+    for name, values in ncus(file):
+        for metric, count in values.items():
+            if metric.startswith(stalls) and not metric.endswith("_not_issued"): theirs[name][metric[len(stalls):]] += count
+for name, reason, count in csv.reader(open("pc.csv")):
+    if count.isdecimal(): mine[brief(name)][reason] += int(count)
+share = lambda counter, reason: 100 * counter[reason] / max(1, sum(counter.values()))
+far_samples = {}
+for name in theirs:
+    reasons = set(theirs[name]) | set(mine[name])
+    far_samples[name] = max((abs(share(mine[name], r) - share(theirs[name], r)), r, round(share(mine[name], r), 1), round(share(theirs[name], r), 1)) for r in reasons)
+    print("      samples of", name, sum(mine[name].values()), int(sum(theirs[name].values())), "furthest", *far_samples[name][1:])
+bad = [(n, *f) for n, f in far_samples.items() if f[0] > 3]
+check("shares of what warps wait for within 3 points of ncu's samples in eleven of twelve", len(far_samples) == 12 and len(bad) <= 1, f"{len(bad)} of {len(far_samples)} {bad}")
 known = {"transpose_naive": ("L2 cache", "global_access"), "transpose_shared": ("L1 cache and shared memory", "bank_conflicts"), "transpose_padded": ("DRAM bandwidth", ""),
          "saxpy": ("DRAM bandwidth", ""), "strided": ("DRAM bandwidth", "global_access"), "gemm_naive": ("L1 cache and shared memory", "global_access"),
          "divergent": ("compute", "divergence"), "atomics": ("latency", "atomics"), "spill": ("L2 cache", "local_memory"), "fp64": ("compute", "fp64"),
