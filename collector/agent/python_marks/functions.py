@@ -22,6 +22,10 @@ _COLORS = {  # of the nvtx package and of CSS, RGB
     "indigo": 0x4B0082, "turquoise": 0x40E0D0, "darkblue": 0x00008B, "darkred": 0x8B0000, "lightblue": 0xADD8E6, "lightgreen": 0x90EE90,
 }
 _MARKED = "__lanescope_marked__"
+# What a function that calls it can stand for: a call is all that programs do with it. Other callables have attributes or a class that programs use
+# (functools.lru_cache's, functools.partial, ufuncs of numpy, compiled functions of JAX and torch), which a function in their place would not have.
+_KINDS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+_NAMED_KINDS = ("cython_function_or_method",)  # a type of each module that Cython made
 
 
 def _say(sentence):
@@ -175,6 +179,8 @@ class _Function:
     def _around(self, function, name):
         if getattr(function, _MARKED, False):
             return function
+        if not (isinstance(function, _KINDS) or type(function).__name__ in _NAMED_KINDS):
+            raise TypeError("it is an object of the class %s, which is more than a function" % type(function).__name__)
         kind = _nvtx().returns_before_it_runs(function)
         if kind:
             raise TypeError("it is %s, whose call returns before it runs" % kind)

@@ -106,6 +106,39 @@ TEST_CASE("named functions of Python have a range a call, and do what they did")
   CHECK(ranges(folder, "math.sqrt") == 0);
 }
 
+TEST_CASE("callables that are more than functions stay what they are, and are named") {
+  if (!has_python()) {
+    WARN("python3 is not installed: not tried");
+    return;
+  }
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
+  write(folder / "mine/work.py",
+        "import functools\n"
+        "@functools.lru_cache(None)\n"
+        "def kept(x): return x\n"
+        "bound = functools.partial(int, base=2)\n"
+        "class Operation:\n"
+        "  reduce = sum\n"
+        "  @functools.lru_cache(None)\n"
+        "  def of(self): return 1\n"
+        "  def __call__(self, x): return x\n"
+        "operation = Operation()\n");
+  write(folder / "functions.json", R"([{"module": "work", "functions": ["kept", "bound", "operation", "Operation.of"]}])");
+  const std::string program =
+      "import work\nprint(work.kept(1), work.kept(1), work.kept.cache_info().hits, work.bound('11'), work.bound.func.__name__)\n"
+      "print(work.operation(2), work.operation.reduce([1, 2]), isinstance(work.operation, work.Operation), work.Operation.of.cache_info().hits)\n";
+  const Ran ran = run_lanescope(
+      folder, {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", "--python-functions-trace=functions.json", "python3", "-c", program},
+      {{"PYTHONPATH", folder / "mine"}});
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.output, contains_text("1 1 1 3 int\n2 3 True 0\n"));
+  for (const std::string name : {"kept", "Operation.of"})
+    CHECK_THAT(ran.messages, contains_text("work." + name + " is not marked: it is an object of the class _lru_cache_wrapper"));
+  CHECK_THAT(ran.messages, contains_text("work.bound is not marked: it is an object of the class partial"));
+  CHECK_THAT(ran.messages, contains_text("work.operation is not marked: it is an object of the class Operation"));
+}
+
 TEST_CASE("functions of a module in the interpreter itself have a range a call, and the module is as without us") {
   if (!has_python()) {
     WARN("python3 is not installed: not tried");
