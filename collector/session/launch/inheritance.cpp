@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 
 namespace lanescope::session {
 namespace {
@@ -19,6 +21,8 @@ constexpr rlim_t kMostDescriptors = 1u << 20;  // no recording needs more, and s
 constexpr int kStandard = 3;                   // descriptors, from 0 on
 constexpr int kKnown = 1024;                   // likewise; the recorder's own get the lowest numbers that are free
 
+constexpr std::array kTimers{ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+
 struct Inheritance {
   bool is_kept = false;
   pid_t number = 0;
@@ -26,6 +30,8 @@ struct Inheritance {
   sigset_t blocked{};
   std::array<bool, NSIG> ignored{};
   std::array<bool, kKnown> open{true, true, true};
+  std::array<itimerval, kTimers.size()> timers{};
+  timespec timers_read{};
 };
 constinit Inheritance inheritance;
 
@@ -54,6 +60,33 @@ void raise_limits() {
     raised.rlim_cur = raised.rlim_max;
     if (kRaised[i] == RLIMIT_NOFILE) raised.rlim_cur = std::max(inheritance.limits[i].rlim_cur, std::min(raised.rlim_cur, kMostDescriptors));
     setrlimit(kRaised[i], &raised);
+  }
+}
+
+timespec now() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time;
+}
+
+void keep_timers() noexcept {
+  for (std::size_t i = 0; i < kTimers.size(); ++i) getitimer(kTimers[i], &inheritance.timers[i]);
+  inheritance.timers_read = now();
+}
+
+// exec keeps them, fork does not. That of the real time has gone on meanwhile; those of processor time count a program's own.
+void give_back_timers() noexcept {
+  constexpr std::int64_t kMicrosecondsPerSecond = 1'000'000;
+  const timespec time = now();
+  const std::int64_t passed =
+      (time.tv_sec - inheritance.timers_read.tv_sec) * kMicrosecondsPerSecond + (time.tv_nsec - inheritance.timers_read.tv_nsec) / 1'000;
+  for (std::size_t i = 0; i < kTimers.size(); ++i) {
+    itimerval timer = inheritance.timers[i];
+    const std::int64_t left = timer.it_value.tv_sec * kMicrosecondsPerSecond + timer.it_value.tv_usec;
+    if (left == 0) continue;
+    const std::int64_t remains = kTimers[i] == ITIMER_REAL ? std::max<std::int64_t>(left - passed, 1) : left;
+    timer.it_value = {static_cast<time_t>(remains / kMicrosecondsPerSecond), static_cast<suseconds_t>(remains % kMicrosecondsPerSecond)};
+    setitimer(kTimers[i], &timer, nullptr);
   }
 }
 
@@ -100,6 +133,7 @@ void keep_inheritance() {
   set(SIGCHLD, SIG_DFL);
   set(SIGXFSZ, SIG_IGN);
   raise_limits();
+  keep_timers();
   inheritance.is_kept = true;
 }
 
@@ -114,6 +148,7 @@ void give_back_inheritance() noexcept {
   if (inheritance.is_kept) keep_own_descriptors();
   for (std::size_t i = 0; i < kRaised.size(); ++i)
     if (inheritance.is_kept) setrlimit(kRaised[i], &inheritance.limits[i]);
+  if (inheritance.is_kept) give_back_timers();
   sigprocmask(SIG_SETMASK, &inheritance.blocked, nullptr);  // none if nothing was kept
 }
 

@@ -1,6 +1,9 @@
 #include <fcntl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <array>
 
 #include "collector/session/inheritance.h"
 #include "support/catch.h"
@@ -36,6 +39,32 @@ TEST_CASE("a program gets the descriptors that its recorder was given, and none 
                           state_of(kGiven) == Descriptor::kGoesToPrograms && state_of(kOpenedBelow) == Descriptor::kStaysHere &&
                           state_of(kOpenedAbove) == Descriptor::kStaysHere && state_of(kOpenedLast) == Descriptor::kStaysHere;
     _exit(is_right ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("a program gets the timers that its recorder was given, which a fork does not pass on") {
+  const pid_t child = fork();
+  if (child == 0) {  // in a child, because keeping is permanent in a process
+    constexpr std::array kTimers{ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+    const itimerval given{{0, 0}, {1'000, 0}};
+    for (const auto timer : kTimers) setitimer(timer, &given, nullptr);
+    keep_inheritance();
+    const pid_t program = fork();
+    if (program == 0) {
+      give_back_inheritance();
+      bool is_right = true;
+      for (const auto timer : kTimers) {
+        itimerval got{};
+        is_right = is_right && getitimer(timer, &got) == 0 && got.it_value.tv_sec > 900 && got.it_value.tv_sec <= 1'000;
+      }
+      _exit(is_right ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(program, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
   }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);

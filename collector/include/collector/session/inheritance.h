@@ -1,6 +1,6 @@
-// What a program inherits from the process that starts it, beside its environment: limits (ulimit), ignored and blocked signals, and open
-// descriptors, standard input, output and error among them. A recorder needs others than its program does: it keeps those that it was given, changes
-// its own, and gives programs theirs.
+// What a program inherits from the process that starts it, beside its environment: limits (ulimit), ignored and blocked signals, interval
+// timers (alarm(), setitimer()), and open descriptors, standard input, output and error among them. A recorder needs others than its program does: it keeps
+// those that it was given, changes its own, and gives programs theirs.
 #pragma once
 
 namespace lanescope::session {
