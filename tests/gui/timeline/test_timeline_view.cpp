@@ -9,6 +9,7 @@
 #include <QRegularExpression>
 #include <QScrollBar>
 #include <QSignalSpy>
+#include <QTextDocument>
 #include <QToolTip>
 
 #include "../../../timeline/widget/painting/theme.h"
@@ -483,6 +484,38 @@ TEST_CASE("the tooltip tells what an event knows") {
   REQUIRE(QToolTip::text().contains("gemm"));
   REQUIRE(QToolTip::text().contains("200.000 µs"));
   REQUIRE(QToolTip::text().contains("640.000 µs"));  // from the launching call's start to the kernel's
+}
+
+TEST_CASE("a long name without separators does not make the tooltip wider than a line of text") {
+  Window window;
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(2'000'000, 3'000'000, std::string(1'000, 'k'))});
+  window.view->setTrace(window.recording.builder.snapshot());
+  const QPoint kernel = window.position_of({window.lane(TrackKind::kKernels), 3}).toPoint();
+  QHelpEvent help(QEvent::ToolTip, kernel, window.canvas->mapToGlobal(kernel));
+  QApplication::sendEvent(window.canvas, &help);
+  QTextDocument document;
+  document.setDefaultFont(QToolTip::font());
+  document.setHtml(QToolTip::text());
+  document.adjustSize();
+  REQUIRE(document.toPlainText().contains("kkk"));
+  CHECK(document.size().width() < 100 * QFontMetrics(QToolTip::font()).averageCharWidth());
+}
+
+TEST_CASE("a click into a row that is cut at the bottom moves no row away from under the mouse") {
+  Window window;
+  const EventRef kernel{window.lane(TrackKind::kKernels), 1};
+  // As a window does with events that lists select.
+  QObject::connect(window.view.get(), &TimelineView::selectedEventChanged, window.view.get(), &TimelineView::revealEvent);
+  const int below = window.canvas->height() - static_cast<int>(window.position_of(kernel).y());
+  window.view->resize(window.view->width(), window.view->height() - below + 2);
+  const QPointF place = window.position_of(kernel);
+  REQUIRE(place.y() < window.canvas->height());
+  window.click(place);
+  CHECK(window.view->selectedEvent() == kernel);
+  CHECK(window.position_of(kernel) == place);
+  window.view->selectEvent({});
+  window.view->selectEvent(kernel);  // by another way than the mouse
+  CHECK(window.position_of(kernel).y() < place.y());
 }
 
 TEST_CASE("the tooltip of a pixel with several events tells how many, how busy, which mostly, and the longest") {

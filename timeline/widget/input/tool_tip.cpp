@@ -20,14 +20,16 @@ namespace {
 constexpr qsizetype kLongestName = 160;  // characters; the details panel shows the whole name
 constexpr int kWidest = 72;              // characters of a line, about as in a book
 
-// Names of functions and files have no blanks: a line may be broken after a separator of their parts.
+// Names of functions and files have no blanks: a line may be broken after a separator of their parts, and anywhere in a long part.
 QString breakable(const QString& text) {
   static const QRegularExpression separators(QStringLiteral("([,:<>(/_.-])(?=[^\\s])"));
+  static const QRegularExpression long_parts(QStringLiteral("([^\\s\u200b]{24})(?=[^\\s\u200b])"));
   constexpr qsizetype kLongestWord = 24;
   QString broken;
   for (const QString& word : text.split(u' ')) {
     if (!broken.isNull()) broken += u' ';
-    broken += word.size() > kLongestWord ? QString(word).replace(separators, QStringLiteral("\\1\u200b")) : word;
+    const QString between = QStringLiteral("\\1\u200b");
+    broken += word.size() > kLongestWord ? QString(word).replace(separators, between).replace(long_parts, between) : word;
   }
   return broken;
 }

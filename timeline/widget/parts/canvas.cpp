@@ -283,6 +283,13 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   state_.hover(drag_ == Drag::kNone && under.answer == nullptr ? under.pixel.event : EventRef{}, viewport().time_at(static_cast<std::int64_t>(position.x())));
 }
 
+// A row that is cut at the bottom would be brought into sight: another one would then lie under the second press of a double click, or under a menu.
+void Canvas::selectInPlace(EventRef event) {
+  const int scroll = state_.scroll();
+  state_.select(event);
+  state_.setScroll(scroll);
+}
+
 void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   const Drag ended = drag_;
   drag_ = Drag::kNone;
@@ -290,7 +297,7 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   if (ended != Drag::kPressed || event->button() != Qt::LeftButton) return;
   const Hit under = hit(event->position());
   const EventRef chosen = eventOf(under);
-  state_.select(chosen);
+  selectInPlace(chosen);
   if (chosen.valid()) return;
   if (under.gap)
     state_.selection().selectGap({under.gap->range, under.gap->gpu});
@@ -316,7 +323,7 @@ void Canvas::contextMenuEvent(QContextMenuEvent* event) {
   const Hit under = hit(event->pos());
   if (under.row == nullptr) return;
   const EventRef event_hit = under.answer == nullptr ? under.pixel.event : EventRef{};
-  if (event_hit.valid()) state_.select(event_hit);
+  if (event_hit.valid()) selectInPlace(event_hit);
   emit contextMenuRequested(event_hit, under.row->row, event->globalPos());
 }
 

@@ -74,6 +74,7 @@ class Canvas : public QWidget {
   // The time range that was hit if it is not an event: a gap, a sampled call, a range of an answer.
   [[nodiscard]] static std::optional<TimeRange> rangeOf(const Hit& hit);
   [[nodiscard]] static EventRef eventOf(const Hit& hit);
+  void selectInPlace(EventRef event);  // rows stay where they are
   [[nodiscard]] Nanoseconds snappedTime(QPointF position);
   [[nodiscard]] QString toolTipOf(const Hit& hit);
   [[nodiscard]] QRectF eventRectangle(const PlacedRow& row, std::size_t level, EventRef event) const;
