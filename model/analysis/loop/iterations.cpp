@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "model/events/name_family.h"
 #include "model/import/chrome_json.h"
@@ -25,6 +26,8 @@ std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries
   for (const EventRef range : series.ranges) {
     const Lane& lane = trace.lane(range.lane);
     if (series.extent == IterationSeries::Extent::kToNext && !times.empty()) times.back().end = lane.start(range.index);
+    // Rounding in an imported file can make a range end after the next one began.
+    if (series.extent == IterationSeries::Extent::kRange && !times.empty()) times.back().end = std::min(times.back().end, lane.start(range.index));
     times.push_back({lane.start(range.index), lane.end(range.index)});
   }
   if (series.extent == IterationSeries::Extent::kToNext && !times.empty()) times.pop_back();
@@ -33,9 +36,11 @@ std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries
 
 namespace {
 
-// The ranges of one family in one lane. Executions that a compiler tries out are not counted: they are iterations only if they are asked for.
+// The ranges of one family in one lane, or in all lanes of a track. Executions that a compiler tries out are not counted: they are iterations only if they are
+// asked for.
 struct Candidate {
-  LaneId lane = kNone;
+  enum class Lanes : std::uint8_t { kOne, kOfTrack } lanes = Lanes::kOne;
+  LaneId lane = kNone;  // of several, the first one of the track
   FamilyId family = 0;
   std::uint64_t count = 0;
   Nanoseconds total = 0;      // the time of the ranges; for executions, including what they launch
@@ -62,6 +67,74 @@ enum class Marks : std::uint8_t {
   kXlaExecutions,  // ranges that may start them
 };
 
+// Whole microseconds, in which other programs write times, make adjacent ranges overlap by as much.
+constexpr Nanoseconds kRounding = 1'000;
+
+// The candidate's ranges by start, without those inside another of them. `families` knows all names.
+std::vector<EventRef> ranges_of(const Trace& trace, Families& families, const Candidate& candidate) {
+  const LaneId one[] = {candidate.lane};
+  const std::span<const LaneId> lanes = candidate.lanes == Candidate::Lanes::kOne ? std::span<const LaneId>(one) : trace.track_of(candidate.lane).lanes;
+  struct Range {
+    Nanoseconds start, end;
+    EventRef event;
+  };
+  std::vector<Range> found;
+  for (const LaneId id : lanes) {
+    const Lane& lane = trace.lane(id);
+    for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+      const std::shared_ptr<const LaneSegment> segment = lane.segment(s);
+      const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+      for (EventIndex i = 0; i < segment->size(); ++i)
+        if (families.of_name(segment->name(i)) == candidate.family)
+          found.push_back({segment->start(i), segment->start(i) + segment->duration(i), {id, first + i}});
+    }
+  }
+  std::vector<EventRef> ranges;
+  ranges.reserve(found.size());
+  if (lanes.size() == 1) {
+    for (const Range& range : found) ranges.push_back(range.event);
+    return ranges;
+  }
+  // Of ranges that start at the same time the outer one comes first: the one that ends last, or else that of the first lane.
+  std::stable_sort(found.begin(), found.end(), [](const Range& a, const Range& b) { return a.start != b.start ? a.start < b.start : a.end > b.end; });
+  std::optional<Nanoseconds> end;
+  for (const Range& range : found) {
+    if (end && (range.end <= *end && range.start < *end)) continue;
+    if (end && *end - range.start > kRounding) continue;
+    ranges.push_back(range.event);
+    end = range.end;
+  }
+  return ranges;
+}
+
+// A family may occur at several nesting levels of a thread, such as steps of which some lie inside a range "warm phase". Then one candidate takes the place
+// of those of the lanes, unless it has fewer ranges than one of them, as where an outer range of the same family holds all others.
+void join_lanes(const Trace& trace, Families& families, std::vector<Candidate>& of_track) {
+  std::stable_sort(of_track.begin(), of_track.end(), [](const Candidate& a, const Candidate& b) { return a.family < b.family; });
+  std::vector<Candidate> joined;
+  for (auto first = of_track.begin(); first != of_track.end();) {
+    const auto last = std::find_if(first, of_track.end(), [&](const Candidate& other) { return other.family != first->family; });
+    std::uint64_t most = 0, all = 0;
+    for (auto one = first; one != last; ++one) most = std::max(most, one->count), all += one->count;
+    Candidate together = *first;
+    together.lanes = Candidate::Lanes::kOfTrack;
+    together.lane = trace.track_of(first->lane).lanes.front();
+    together.lane_span = trace.lane(together.lane).extent().length();
+    together.count = together.total = 0;
+    if (last - first > 1 && all <= kMostIterations)
+      for (const EventRef range : ranges_of(trace, families, together)) {
+        ++together.count;
+        together.total += trace.lane(range.lane).end(range.index) - trace.lane(range.lane).start(range.index);
+      }
+    if (together.count > most)
+      joined.push_back(together);
+    else
+      joined.insert(joined.end(), first, last);
+    first = last;
+  }
+  of_track = std::move(joined);
+}
+
 std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Marks marks) {
   constexpr FamilyId kNotAsked = kNone, kNotCounted = kNone - 1;
   std::vector<Candidate> candidates;
@@ -82,6 +155,7 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
     const bool operators = domain == kOperatorDomainName;
     std::vector<FamilyId>& family_of_name = counted[operators ? 1 : 0];
     family_of_name.resize(trace.name_count(), kNotAsked);
+    std::vector<Candidate> of_track;
     for (const LaneId id : track.lanes) {
       std::vector<Candidate> in_lane;
       const Lane& lane = trace.lane(id);
@@ -104,11 +178,17 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
       }
       for (const Candidate& candidate : in_lane) places[candidate.family] = kNone;
       std::sort(in_lane.begin(), in_lane.end(), [](const Candidate& a, const Candidate& b) { return a.family < b.family; });
-      if (candidates.empty())
-        candidates = std::move(in_lane);  // one lane may have millions
+      if (of_track.empty())
+        of_track = std::move(in_lane);  // one lane may have millions
       else
-        candidates.insert(candidates.end(), in_lane.begin(), in_lane.end());
+        of_track.insert(of_track.end(), in_lane.begin(), in_lane.end());
     }
+    // Executions of XLA stay apart by lane: their GPU time is known by lane.
+    if (marks == Marks::kIterations && track.lanes.size() > 1) join_lanes(trace, families, of_track);
+    if (candidates.empty())
+      candidates = std::move(of_track);
+    else
+      candidates.insert(candidates.end(), of_track.begin(), of_track.end());
   }
   if (compilation && !candidates.empty()) {
     std::set<LaneFamily> executions;
@@ -145,15 +225,7 @@ FamilyId family_named(const std::vector<Candidate>& candidates, const Families& 
 
 IterationSeries series_of(const Trace& trace, Families& families, const Candidate& candidate) {
   const TrackKey& key = trace.track_of(candidate.lane).key;
-  IterationSeries series{key.process, key.thread, candidate.family, {}};
-  const Lane& lane = trace.lane(candidate.lane);
-  for (std::size_t s = 0; s < lane.segment_count(); ++s) {
-    const std::shared_ptr<const LaneSegment> segment = lane.segment(s);
-    const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
-    for (EventIndex i = 0; i < segment->size(); ++i)
-      if (families.of_name(segment->name(i)) == candidate.family) series.ranges.push_back({candidate.lane, first + i});
-  }
-  return series;
+  return {key.process, key.thread, candidate.family, ranges_of(trace, families, candidate)};
 }
 
 // True if the recording started in the middle of the process's life.
@@ -264,13 +336,19 @@ void leave_out_incomplete(const Trace& trace, std::vector<IterationSeries>& all,
   std::erase_if(all, [&](const IterationSeries& series) { return iteration_times(trace, series).empty(); });
 }
 
-// For each process, the lane with most of the family.
+// True if `a` rather than `b` has the iterations of their family: what occurs once or twice, such as an outer range of the same family, has none.
+bool has_rather(const Candidate& a, const Candidate& b) {
+  constexpr std::uint64_t kLeast = 3;
+  return (a.count >= kLeast) != (b.count >= kLeast) ? a.count >= kLeast : covers_more(a, b);
+}
+
+// For each process, the lane or thread with most of the family.
 std::map<ProcessId, Candidate> best_of_family(const Trace& trace, const std::vector<Candidate>& candidates, FamilyId family) {
   std::map<ProcessId, Candidate> best;
   for (const Candidate& candidate : candidates) {
     if (candidate.family != family) continue;
     const auto [entry, is_new] = best.try_emplace(trace.track_of(candidate.lane).key.process, candidate);
-    if (!is_new && covers_more(candidate, entry->second)) entry->second = candidate;
+    if (!is_new && has_rather(candidate, entry->second)) entry->second = candidate;
   }
   return best;
 }

@@ -334,7 +334,8 @@ std::optional<Slow> find_slow(const Search& search, const OfProcess& of) {
   const Iterations& iterations = of.iterations;
   const double slower = arguments.real("slower");
   const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
-  const auto is_compared = [&](const Iteration& iteration) { return !(iteration.range < after_warm_up); };
+  const Nanoseconds warmed_up = trace.lane(after_warm_up.lane).start(after_warm_up.index);
+  const auto is_compared = [&](const Iteration& iteration) { return iteration.time.begin >= warmed_up; };
   const auto first = static_cast<std::size_t>(std::find_if(iterations.all.begin(), iterations.all.end(), is_compared) - iterations.all.begin());
   if (first == iterations.all.size()) return std::nullopt;
   Slow found;

@@ -89,6 +89,54 @@ TEST_CASE("what a compiler measures is not taken for the program's loop") {
   CHECK(loop.of(program.process())->begin == 4'000 * kMillisecond);
 }
 
+TEST_CASE("iterations count at whatever nesting level of their thread they lie") {
+  // 40 steps of 1 ms; the first 20 lie inside a range, and each holds a range of another family.
+  Scenario program;
+  program.range("warm phase", 0, 20 * kMillisecond);
+  for (int step = 0; step < 40; ++step) {
+    const std::uint32_t depth = step < 20 ? 1 : 0;
+    program.range("step " + std::to_string(step), step * kMillisecond, (step + 1) * kMillisecond, depth);
+    program.range("forward", step * kMillisecond, step * kMillisecond + 100 * kMicrosecond, depth + 1);
+  }
+  const auto trace = program.trace();
+  Families families(*trace);
+  const auto series = find_iterations(*trace, families);
+  REQUIRE(series.size() == 1);
+  CHECK(families.text(series.front().family) == "step *");
+  const auto times = iteration_times(*trace, series.front());
+  REQUIRE(times.size() == 40);
+  for (int step = 0; step < 40; ++step) CHECK(times[step].begin == step * kMillisecond);
+}
+
+TEST_CASE("a range that ends a nanosecond late does not hide the next iteration") {
+  Scenario program;
+  for (int step = 0; step < 30; ++step) {
+    const bool pushed = step % 3 == 1;  // step 0, 3, 6, ... end late, so the next lies a level deeper
+    program.range("step " + std::to_string(step), step * kMillisecond, (step + 1) * kMillisecond + (step % 3 == 0 ? 1 : 0), pushed ? 1 : 0);
+  }
+  const auto trace = program.trace();
+  Families families(*trace);
+  const auto series = find_iterations(*trace, families);
+  REQUIRE(series.size() == 1);
+  const auto times = iteration_times(*trace, series.front());
+  REQUIRE(times.size() == 30);
+  for (int step = 0; step < 30; ++step) {
+    CHECK(times[step].begin == step * kMillisecond);
+    CHECK(times[step].end == (step + 1) * kMillisecond + (step == 29 && step % 3 == 0 ? 1 : 0));
+  }
+}
+
+TEST_CASE("an outer range of the same family does not take the place of the iterations in it") {
+  Scenario program;
+  program.range("step 0", 0, 40 * kMillisecond);
+  for (int step = 0; step < 40; ++step) program.range("step " + std::to_string(step + 1), step * kMillisecond, (step + 1) * kMillisecond, 1);
+  const auto trace = program.trace();
+  Families families(*trace);
+  const auto series = find_iterations(*trace, families);
+  REQUIRE(series.size() == 1);
+  CHECK(series.front().ranges.size() == 40);
+}
+
 TEST_CASE("executions without GPU work are told from those of the compiler by its ranges") {
   Scenario program;
   program.builder()->set_domain(program.process(), kXlaDomain, "TSL");
