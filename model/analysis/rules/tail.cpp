@@ -167,14 +167,45 @@ HeldUpTimes held_up_times(CriticalPaths& paths, Families& families, EventRef ite
   return times;
 }
 
-// The largest excess of a slow iteration over a usual one; no time if none is larger.
-HeldUp most_held_up(const HeldUpTimes& slow, const HeldUpTimes& usual) {
+// What a slow iteration has more of than a usual one.
+HeldUpTimes excess_of(HeldUpTimes slow, const HeldUpTimes& usual) {
+  for (auto& [what, sum] : slow)
+    if (const auto same = usual.find(what); same != usual.end()) sum.time -= same->second.time;
+  std::erase_if(slow, [](const auto& entry) { return entry.second.time <= 0; });
+  return slow;
+}
+
+// The largest excess; no time if there is none.
+HeldUp most_of(const HeldUpTimes& excess) {
   HeldUp most;
-  for (const auto& [what, sum] : slow) {
-    const auto same = usual.find(what);
-    const Nanoseconds excess = sum.time - (same == usual.end() ? 0 : same->second.time);
-    if (excess > most.time) most = {excess, sum.longest};
+  for (const auto& [what, sum] : excess)
+    if (sum.time > most.time) most = sum;
+  return most;
+}
+
+// What slow iterations together have more of than a usual one.
+struct CommonExcess {
+  Nanoseconds time = 0;
+  std::size_t iterations = 0;  // that have more of it
+  HeldUp most;                 // of one iteration
+  std::size_t place = 0;       // of that iteration among the slow ones
+};
+using CommonExcesses = std::map<HeldUpTimes::key_type, CommonExcess>;
+
+void add_excess(CommonExcesses& sums, const HeldUpTimes& excess, std::size_t place) {
+  for (const auto& [what, of_iteration] : excess) {
+    CommonExcess& sum = sums[what];
+    sum.time += of_iteration.time;
+    ++sum.iterations;
+    if (of_iteration.time > sum.most.time) sum.most = of_iteration, sum.place = place;
   }
+}
+
+// The largest sum; no time if there is none.
+CommonExcess most_of(const CommonExcesses& sums) {
+  CommonExcess most;
+  for (const auto& [what, sum] : sums)
+    if (sum.time > most.time) most = sum;
   return most;
 }
 
@@ -257,6 +288,16 @@ Excess largest_excess(const std::map<GpuId, GpuExcess>& gpus) {
   return largest;
 }
 
+// Which of the slow iterations exceeds the usual time of a component most, on any GPU.
+std::size_t place_of_most(std::size_t component, const std::vector<std::size_t>& slow, const Iterations& iterations, const std::map<GpuId, GpuExcess>& gpus) {
+  std::size_t place = 0;
+  Nanoseconds most = 0;
+  for (std::size_t i = 0; i < slow.size(); ++i)
+    for (const auto& [gpu, sums] : gpus)
+      if (const Nanoseconds excess = iterations.gpus.at(gpu).of(slow[i], component) - sums.typical[component]; excess > most) most = excess, place = i;
+  return place;
+}
+
 stats::Table empty_table() {
   return stats::Table({stats::integers("Duration", stats::Unit::kNanoseconds), stats::reals("Of Median", stats::Unit::kPercent),
                        stats::integers("Start", stats::Unit::kNanoseconds), stats::integers("Excess", stats::Unit::kNanoseconds),
@@ -277,6 +318,8 @@ struct Slow {
   std::vector<Excess> differs;            // what differs most in each of them, on a GPU
   Excess most;                            // what differs most in all of them, on a GPU
   std::size_t slowest = 0;                // of them
+  std::size_t place = 0;                  // the slow iteration that has most of `most`; the slowest if nothing differs on a GPU
+  CommonExcesses in_all;                  // what takes longer than usual on the critical paths of all that were looked at
   std::map<std::size_t, HeldUp> held_up;  // what takes longer than usual on the critical path; for those that were looked at, by their places in `iterations`
   [[nodiscard]] bool is_finding() const noexcept { return !finding.rule.empty(); }
 };
@@ -375,6 +418,7 @@ std::optional<Slow> find_slow(const Search& search, const OfProcess& of) {
   if (found.iterations.empty()) return std::nullopt;
   found.usual = usual_of(iterations, first, typical_time);
   found.most = largest_excess(gpus);
+  found.place = found.most.time == 0 ? found.slowest : place_of_most(found.most.component, found.iterations, iterations, gpus);
   Nanoseconds reading = 0;
   for (const GpuId gpu : gpus_of(trace, series.process)) reading = std::max(reading, search.work.reading(gpu));
   const std::optional<TimeRange> loop = search.work.of_process(series.process);
@@ -410,8 +454,11 @@ void lay_beside_usual(const Search& search, std::span<Slow> all) {
   for (auto look = looks.begin(); look != end;) {
     Slow& slow = all[look->process];
     const HeldUpTimes usual = times_of(slow, slow.usual);
-    for (const std::size_t process = look->process; look != end && look->process == process; ++look)
-      slow.held_up.emplace(look->place, most_held_up(times_of(slow, slow.iterations[look->place]), usual));
+    for (const std::size_t process = look->process; look != end && look->process == process; ++look) {
+      const HeldUpTimes excess = excess_of(times_of(slow, slow.iterations[look->place]), usual);
+      slow.held_up.emplace(look->place, most_of(excess));
+      add_excess(slow.in_all, excess, look->place);
+    }
   }
 }
 
@@ -458,8 +505,7 @@ void describe(const Search& search, Slow& slow) {
   const Waiting waiting = search.ranks.waiting_of(series.process);
   const Excess& most = slow.most;
   const Nanoseconds slowest = slow.times[slow.slowest];
-  const auto looked_at = slow.held_up.find(slow.slowest);
-  const HeldUp in_slowest = looked_at == slow.held_up.end() ? HeldUp() : looked_at->second;
+  const CommonExcess in_all = most_of(slow.in_all);
   Finding& finding = slow.finding;
   finding.title = title_of(trace, search.families, series, search.named,
                            {{"slow", std::to_string(slow.iterations.size())},
@@ -468,11 +514,13 @@ void describe(const Search& search, Slow& slow) {
                             {"median", duration_text(slow.typical)},
                             {"time", duration_text(finding.cost)}});
   const Message on_gpu = slow.of->iterations.gpus.empty() ? Message() : Message("On the GPU nothing differs.");
-  const Message on_cpu = in_slowest.time == 0 ? Message()
-                                              : Message("The slowest took {slowest}. What differs most in it from a usual one is {what}: {time} more.",
-                                                        {{"slowest", duration_text(slowest)},
-                                                         {"what", held_up_words(search.families, series.family, in_slowest.longest)},
-                                                         {"time", duration_text(in_slowest.time)}});
+  const Message on_cpu = in_all.time == 0
+                             ? Message()
+                             : Message("What differs most from a usual one is {what}: {time} more, in {count} of them. The slowest took {slowest}.",
+                                       {{"slowest", duration_text(slowest)},
+                                        {"what", held_up_words(search.families, series.family, in_all.most.longest)},
+                                        {"count", std::to_string(in_all.iterations)},
+                                        {"time", duration_text(in_all.time)}});
   finding.seen = most.time == 0 ? followed_by(on_gpu, on_cpu)
                                 : Message(most.time <= finding.cost
                                               ? "What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}."
@@ -483,12 +531,12 @@ void describe(const Search& search, Slow& slow) {
                                            {"slowest", duration_text(slowest)}});
   if (const std::optional<std::uint32_t> origin = origin_of(slow); origin && most.component == kWaiting)
     finding.seen = followed_by(finding.seen, Message("It waited most for {rank}.", {{"rank", name_of(trace, search.ranks.processes[*origin])}}));
-  const Iteration& place = slow.of->iterations.all[slow.iterations[slow.slowest]];
+  const Iteration& place = slow.of->iterations.all[slow.iterations[most.time == 0 && in_all.time > 0 ? in_all.place : slow.place]];
   finding.place.range = place.time;
   finding.place.event = place.range;
   finding.place.process = series.process;
   finding.place.thread = series.thread;
-  finding.advice = Message(most.time == 0 ? advice_about_thread(in_slowest) : advice_about(most.component, waiting));
+  finding.advice = Message(most.time == 0 ? advice_about_thread(in_all.most) : advice_about(most.component, waiting));
 }
 
 // A finding, and the iterations that need not be reported again for other processes.
