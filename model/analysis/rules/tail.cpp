@@ -11,6 +11,7 @@
 #include "../own_rules.h"
 #include "../wording.h"
 #include "gpu_iterations.h"
+#include "growth.h"
 #include "idle/counter_readings.h"
 #include "idle/gpu_operations.h"
 #include "loop/iterations.h"
@@ -122,12 +123,42 @@ Iterations iterations_of(const RuleContext& context, const ReadingTimes& reading
   return iterations;
 }
 
-// The median of the compared iterations, which start at `first`.
-Nanoseconds typical_time_of(const Iterations& iterations, std::size_t first) {
+// The usual times of some iterations: medians.
+struct Usual {
+  struct OfGpu {
+    Components components{};
+    Nanoseconds busy = 0;
+    Nanoseconds held = 0;
+    Nanoseconds enqueued = 0;
+  };
+  Nanoseconds length = 0;
+  std::map<GpuId, OfGpu> gpus;
+};
+
+Nanoseconds usual_length(const Iterations& iterations, IndexRange range) {
   std::vector<Nanoseconds> times;
-  times.reserve(iterations.all.size() - first);
-  for (std::size_t i = first; i < iterations.all.size(); ++i) times.push_back(iterations.length(i));
+  times.reserve(range.end - range.first);
+  for (std::size_t i = range.first; i < range.end; ++i) times.push_back(iterations.length(i));
   return median(std::move(times));
+}
+
+Usual usual_times(const Iterations& iterations, IndexRange range) {
+  Usual usual{usual_length(iterations, range), {}};
+  const auto typical = [&](const std::vector<Nanoseconds>& times) {
+    const auto at = [&](std::size_t i) { return times.begin() + static_cast<std::ptrdiff_t>(i); };
+    return times.empty() ? 0 : median<Nanoseconds>({at(range.first), at(range.end)});
+  };
+  for (const auto& [gpu, of_gpu] : iterations.gpus) {
+    Usual::OfGpu& times = usual.gpus[gpu];
+    times.busy = typical(of_gpu.busy);
+    times.held = typical(of_gpu.held);
+    for (std::size_t i = 0; i < kComponents; ++i) times.components[i] = typical(of_gpu.components[i]);
+    std::vector<Nanoseconds> enqueued;
+    enqueued.reserve(range.end - range.first);
+    for (std::size_t i = range.first; i < range.end; ++i) enqueued.push_back(of_gpu.enqueued(i));
+    times.enqueued = median(std::move(enqueued));
+  }
+  return usual;
 }
 
 // Possible reasons for iterations that differ in a component.
@@ -236,24 +267,24 @@ struct Excess {
   Nanoseconds time = 0;
 };
 
-// The usual times on a GPU, and the sums by which slow iterations exceed them.
+// By how much slow iterations exceed usual ones, on GPUs.
 struct GpuExcess {
-  Components typical{};
-  Nanoseconds typical_busy = 0;
-  Nanoseconds typical_held = 0;
-  Nanoseconds typical_enqueued = 0;
-  Components excess{};
+  std::map<GpuId, Components> sums;
+  Components most{};                             // of an iteration
+  std::array<std::size_t, kComponents> place{};  // of that iteration among the slow ones
 };
 
-// Adds the excess of an iteration to the sums. Returns the largest, of the GPU that has most of it, because all GPUs go through the same time.
-Excess add_excess(const Iterations& iterations, std::size_t iteration, std::map<GpuId, GpuExcess>& gpus) {
+// Adds the excess of an iteration, the slow one with the number `place`, to the sums. Returns the largest, of the GPU that has most of it, because all GPUs go
+// through the same time.
+Excess add_excess(const Iterations& iterations, std::size_t iteration, const Usual& usual, std::size_t place, GpuExcess& all) {
   Excess largest;
   for (const auto& [gpu, of_gpu] : iterations.gpus) {
-    GpuExcess& sums = gpus[gpu];
+    Components& sums = all.sums[gpu];
     for (std::size_t i = 0; i < kComponents; ++i) {
-      const Nanoseconds excess = of_gpu.of(iteration, i) - sums.typical[i];
-      sums.excess[i] += std::max<Nanoseconds>(0, excess);
+      const Nanoseconds excess = of_gpu.of(iteration, i) - usual.gpus.at(gpu).components[i];
+      sums[i] += std::max<Nanoseconds>(0, excess);
       if (excess > largest.time) largest = {i, excess};
+      if (excess > all.most[i]) all.most[i] = excess, all.place[i] = place;
     }
   }
   return largest;
@@ -261,41 +292,31 @@ Excess add_excess(const Iterations& iterations, std::size_t iteration, std::map<
 
 // How much longer than usual, in the iteration's time, the GPU worked on something that the iteration did not enqueue, or made its work wait for an
 // event or another stream. The iteration waited for a queue then, and there is nothing to win. The largest value of any GPU.
-Nanoseconds waited_for_queue(const Iterations& iterations, std::size_t iteration, const std::map<GpuId, GpuExcess>& gpus) {
+Nanoseconds waited_for_queue(const Iterations& iterations, std::size_t iteration, const Usual& usual) {
   Nanoseconds longest = 0;
-  for (const auto& [gpu, sums] : gpus) {
+  for (const auto& [gpu, times] : usual.gpus) {
     const Iterations::OfGpu& of_gpu = iterations.gpus.at(gpu);
-    const Nanoseconds enqueued = std::max<Nanoseconds>(0, of_gpu.enqueued(iteration) - sums.typical_enqueued);
-    const Nanoseconds worked = std::max<Nanoseconds>(0, of_gpu.busy_in(iteration) - sums.typical_busy - enqueued);
-    const Nanoseconds held = std::max<Nanoseconds>(0, of_gpu.held_in(iteration) - sums.typical_held);
+    const Nanoseconds enqueued = std::max<Nanoseconds>(0, of_gpu.enqueued(iteration) - times.enqueued);
+    const Nanoseconds worked = std::max<Nanoseconds>(0, of_gpu.busy_in(iteration) - times.busy - enqueued);
+    const Nanoseconds held = std::max<Nanoseconds>(0, of_gpu.held_in(iteration) - times.held);
     longest = std::max(longest, worked + held);
   }
   return longest;
 }
 
 // How much longer than usual a GPU waited in an iteration for ranks that came later.
-Nanoseconds waited_longer(const Iterations& iterations, std::size_t iteration, const std::map<GpuId, GpuExcess>& gpus) {
+Nanoseconds waited_longer(const Iterations& iterations, std::size_t iteration, const Usual& usual) {
   Nanoseconds longest = 0;
-  for (const auto& [gpu, sums] : gpus) longest = std::max(longest, iterations.gpus.at(gpu).of(iteration, kWaiting) - sums.typical[kWaiting]);
+  for (const auto& [gpu, times] : usual.gpus) longest = std::max(longest, iterations.gpus.at(gpu).of(iteration, kWaiting) - times.components[kWaiting]);
   return longest;
 }
 
-Excess largest_excess(const std::map<GpuId, GpuExcess>& gpus) {
+Excess largest_excess(const GpuExcess& all) {
   Excess largest;
-  for (const auto& [gpu, sums] : gpus)
+  for (const auto& [gpu, sums] : all.sums)
     for (std::size_t i = 0; i < kComponents; ++i)
-      if (sums.excess[i] > largest.time) largest = {i, sums.excess[i]};
+      if (sums[i] > largest.time) largest = {i, sums[i]};
   return largest;
-}
-
-// Which of the slow iterations exceeds the usual time of a component most, on any GPU.
-std::size_t place_of_most(std::size_t component, const std::vector<std::size_t>& slow, const Iterations& iterations, const std::map<GpuId, GpuExcess>& gpus) {
-  std::size_t place = 0;
-  Nanoseconds most = 0;
-  for (std::size_t i = 0; i < slow.size(); ++i)
-    for (const auto& [gpu, sums] : gpus)
-      if (const Nanoseconds excess = iterations.gpus.at(gpu).of(slow[i], component) - sums.typical[component]; excess > most) most = excess, place = i;
-  return place;
 }
 
 stats::Table empty_table() {
@@ -313,7 +334,9 @@ struct Slow {
   Nanoseconds waiting = 0;                // the part of the cost in which they waited longer for such ranks than usual
   std::size_t compared = 0;               // with how many iterations
   Nanoseconds typical = 0;                // the median of these
-  std::size_t usual = 0;                  // the first of them whose time is nearest to the median
+  std::optional<Growth> growth;           // if they become longer and longer: then each is compared with its neighbours
+  std::vector<Nanoseconds> medians;       // with which each of the slow iterations is compared
+  std::vector<std::size_t> usual;         // for each of them, the first of those compared whose time is nearest to the median
   std::vector<Nanoseconds> times;         // of the slow iterations, without what they waited for queues
   std::vector<Excess> differs;            // what differs most in each of them, on a GPU
   Excess most;                            // what differs most in all of them, on a GPU
@@ -340,9 +363,20 @@ std::optional<std::uint32_t> origin_of(const Slow& slow) {
 
 enum class Named : std::uint8_t { kRange, kRangeAndProcess };
 
-Message title_of(const Trace& trace, const Families& families, const IterationSeries& series, Named named, std::vector<Message::Value> values) {
+// Adds the range and the process to the values.
+std::vector<Message::Value> with_names(const Trace& trace, const Families& families, const IterationSeries& series, std::vector<Message::Value> values) {
   values.emplace_back("range", std::string(loop_name(families.text(series.family))));
   values.emplace_back("process", name_of(trace, series.process));
+  return values;
+}
+
+Message title_of(const Slow& slow, Named named, std::vector<Message::Value> values) {
+  if (slow.growth)
+    return Message(
+        named == Named::kRange
+            ? "{slow} of {iterations} (\"{range}\") took over {percent} longer than the median of their neighbours: together {time} more."
+            : "{slow} of {iterations} (\"{range}\") of {process} took over {percent} longer than the median of their neighbours: together {time} more.",
+        std::move(values));
   return Message(named == Named::kRange
                      ? "{slow} of {iterations} (\"{range}\") took over {percent} longer than the median of {median}: together {time} more."
                      : "{slow} of {iterations} (\"{range}\") of {process} took over {percent} longer than the median of {median}: together {time} more.",
@@ -360,70 +394,89 @@ struct Search {
   std::stop_token stop;
 };
 
-// The first of the iterations from `first` on whose time is nearest to the median.
-std::size_t usual_of(const Iterations& iterations, std::size_t first, Nanoseconds typical) {
+// The first of the iterations whose time is nearest to the median.
+std::size_t nearest_to(const Iterations& iterations, IndexRange range, Nanoseconds typical) {
   const auto distance = [&](std::size_t i) { return std::max(iterations.length(i), typical) - std::min(iterations.length(i), typical); };
-  std::size_t usual = first;
-  for (std::size_t i = first; i < iterations.all.size(); ++i)
-    if (distance(i) < distance(usual)) usual = i;
-  return usual;
+  std::size_t nearest = range.first;
+  for (std::size_t i = range.first; i < range.end; ++i)
+    if (distance(i) < distance(nearest)) nearest = i;
+  return nearest;
+}
+
+// The iterations of a process that are compared: those after warm-up.
+IndexRange compared_of(const Trace& trace, const OfProcess& of) {
+  const EventRef after_warm_up = of.series->ranges[warm_up_iterations(trace, *of.series)];
+  const Nanoseconds warmed_up = trace.lane(after_warm_up.lane).start(after_warm_up.index);
+  const std::vector<Iteration>& all = of.iterations.all;
+  const auto first = std::find_if(all.begin(), all.end(), [&](const Iteration& iteration) { return iteration.time.begin >= warmed_up; });
+  return {static_cast<std::size_t>(first - all.begin()), all.size()};
+}
+
+// Of which times findings are at least a share.
+Nanoseconds least_time(const Search& search, const OfProcess& of, IndexRange compared) {
+  Nanoseconds all = 0, reading = 0;
+  for (std::size_t i = compared.first; i < compared.end; ++i) all += of.iterations.length(i);
+  for (const GpuId gpu : gpus_of(search.trace, of.series->process)) reading = std::max(reading, search.work.reading(gpu));
+  const std::optional<TimeRange> loop = search.work.of_process(of.series->process);
+  return std::max(all, loop ? loop->length() - reading : 0);  // GPUs may take longer than the CPU
+}
+
+bool is_enough(const Search& search, Nanoseconds cost, Nanoseconds of_time) {
+  return static_cast<double>(cost) >= search.arguments.real("share") / 100 * static_cast<double>(of_time);
+}
+
+// The times of iterations that tell whether a program becomes slower. One that runs ahead of its GPU leaves its first iterations before their work is done.
+std::vector<Nanoseconds> times_with_work(const Iterations& iterations, IndexRange range) {
+  std::vector<Nanoseconds> times;
+  times.reserve(range.end - range.first);
+  for (std::size_t i = range.first; i < range.end; ++i) {
+    Nanoseconds& time = times.emplace_back(iterations.length(i));
+    for (const auto& [gpu, of_gpu] : iterations.gpus) time = std::max(time, of_gpu.enqueued(i));
+  }
+  return times;
 }
 
 // Measures the slow iterations of a process. Returns nothing if there are none.
 std::optional<Slow> find_slow(const Search& search, const OfProcess& of) {
-  const Trace& trace = search.trace;
-  const RuleArguments& arguments = search.arguments;
-  const IterationSeries& series = *of.series;
   const Iterations& iterations = of.iterations;
-  const double slower = arguments.real("slower");
-  const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
-  const Nanoseconds warmed_up = trace.lane(after_warm_up.lane).start(after_warm_up.index);
-  const auto is_compared = [&](const Iteration& iteration) { return iteration.time.begin >= warmed_up; };
-  const auto first = static_cast<std::size_t>(std::find_if(iterations.all.begin(), iterations.all.end(), is_compared) - iterations.all.begin());
-  if (first == iterations.all.size()) return std::nullopt;
+  const double slower = search.arguments.real("slower");
+  const IndexRange compared = compared_of(search.trace, of);
+  if (compared.first == compared.end) return std::nullopt;
   Slow found;
   found.of = &of;
-  found.compared = iterations.all.size() - first;
-  const Nanoseconds typical_time = found.typical = typical_time_of(iterations, first);
-  std::map<GpuId, GpuExcess> gpus;
-  const auto typical = [&](const std::vector<Nanoseconds>& times) {
-    return times.empty() ? 0 : median<Nanoseconds>({times.begin() + static_cast<std::ptrdiff_t>(first), times.end()});
-  };
-  for (const auto& [gpu, of_gpu] : iterations.gpus) {
-    GpuExcess& sums = gpus[gpu];
-    sums.typical_busy = typical(of_gpu.busy);
-    sums.typical_held = typical(of_gpu.held);
-    for (std::size_t i = 0; i < kComponents; ++i) sums.typical[i] = typical(of_gpu.components[i]);
-    std::vector<Nanoseconds> enqueued;
-    enqueued.reserve(iterations.all.size() - first);
-    for (std::size_t i = first; i < iterations.all.size(); ++i) enqueued.push_back(of_gpu.enqueued(i));
-    sums.typical_enqueued = median(std::move(enqueued));
-  }
-  Finding& finding = found.finding;
-  Nanoseconds all = 0;
-  for (std::size_t i = first; i < iterations.all.size(); ++i) {
+  found.compared = compared.end - compared.first;
+  found.growth = growth_of(times_with_work(iterations, compared));
+  Usual usual = usual_times(iterations, compared);
+  found.typical = usual.length;
+  GpuExcess gpus;
+  const auto is_slow = [&](Nanoseconds time, Nanoseconds median) { return static_cast<double>(time) > static_cast<double>(median) * (1 + slower / 100); };
+  const std::size_t usual_of_all = nearest_to(iterations, compared, usual.length);
+  for (std::size_t i = compared.first; i < compared.end; ++i) {
     const Nanoseconds length = iterations.length(i);
-    all += length;
-    const Nanoseconds time = length - waited_for_queue(iterations, i, gpus);
-    if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
-    finding.cost += time - typical_time;
-    const Nanoseconds waited = std::min(time - typical_time, waited_longer(iterations, i, gpus));
+    IndexRange neighbours = compared;
+    if (found.growth) {
+      neighbours = neighbours_of(i - compared.first, found.compared);
+      neighbours = {neighbours.first + compared.first, neighbours.end + compared.first};
+      if (!is_slow(length, usual_length(iterations, neighbours))) continue;
+      usual = usual_times(iterations, neighbours);
+    }
+    const Nanoseconds time = length - waited_for_queue(iterations, i, usual);
+    if (!is_slow(time, usual.length)) continue;
+    found.finding.cost += time - usual.length;
+    const Nanoseconds waited = std::min(time - usual.length, waited_longer(iterations, i, usual));
     found.waiting += waited;
-    if (2 * waited < time - typical_time) found.own.push_back(i);
+    if (2 * waited < time - usual.length) found.own.push_back(i);
     if (!found.times.empty() && time > found.times[found.slowest]) found.slowest = found.times.size();
+    found.differs.push_back(add_excess(iterations, i, usual, found.iterations.size(), gpus));
     found.iterations.push_back(i);
     found.times.push_back(time);
-    found.differs.push_back(add_excess(iterations, i, gpus));
+    found.medians.push_back(usual.length);
+    found.usual.push_back(found.growth ? nearest_to(iterations, neighbours, usual.length) : usual_of_all);
   }
   if (found.iterations.empty()) return std::nullopt;
-  found.usual = usual_of(iterations, first, typical_time);
   found.most = largest_excess(gpus);
-  found.place = found.most.time == 0 ? found.slowest : place_of_most(found.most.component, found.iterations, iterations, gpus);
-  Nanoseconds reading = 0;
-  for (const GpuId gpu : gpus_of(trace, series.process)) reading = std::max(reading, search.work.reading(gpu));
-  const std::optional<TimeRange> loop = search.work.of_process(series.process);
-  const Nanoseconds least = std::max(all, loop ? loop->length() - reading : 0);  // GPUs may take longer than the CPU
-  if (static_cast<double>(finding.cost) >= arguments.real("share") / 100 * static_cast<double>(least)) finding.rule = "tail";
+  found.place = found.most.time == 0 ? found.slowest : gpus.place[found.most.component];
+  if (is_enough(search, found.finding.cost, least_time(search, of, compared))) found.finding.rule = "tail";
   return found;
 }
 
@@ -453,8 +506,10 @@ void lay_beside_usual(const Search& search, std::span<Slow> all) {
   };
   for (auto look = looks.begin(); look != end;) {
     Slow& slow = all[look->process];
-    const HeldUpTimes usual = times_of(slow, slow.usual);
+    std::optional<std::size_t> compared;
+    HeldUpTimes usual;
     for (const std::size_t process = look->process; look != end && look->process == process; ++look) {
+      if (const std::size_t with = slow.usual[look->place]; compared != with) compared = with, usual = times_of(slow, with);
       const HeldUpTimes excess = excess_of(times_of(slow, slow.iterations[look->place]), usual);
       slow.held_up.emplace(look->place, most_of(excess));
       add_excess(slow.in_all, excess, look->place);
@@ -494,7 +549,7 @@ void add_rows(const Search& search, const Slow& slow, stats::Table& table) {
     }
     const auto [name, is_new] = names.try_emplace(trace.lane(iteration.range.lane).name(iteration.range.index));
     if (is_new) name->second = table.add_text(std::string(range_name(trace, iteration.range)));
-    table.add_row(slow.times[place], percent_of(slow.times[place], slow.typical), iteration.time.begin, excess, what, process, name->second);
+    table.add_row(slow.times[place], percent_of(slow.times[place], slow.medians[place]), iteration.time.begin, excess, what, process, name->second);
   }
 }
 
@@ -507,12 +562,13 @@ void describe(const Search& search, Slow& slow) {
   const Nanoseconds slowest = slow.times[slow.slowest];
   const CommonExcess in_all = most_of(slow.in_all);
   Finding& finding = slow.finding;
-  finding.title = title_of(trace, search.families, series, search.named,
-                           {{"slow", std::to_string(slow.iterations.size())},
-                            {"iterations", counted(slow.compared, "iteration")},
-                            {"percent", percent_text(static_cast<Nanoseconds>(search.arguments.real("slower")), 100)},
-                            {"median", duration_text(slow.typical)},
-                            {"time", duration_text(finding.cost)}});
+  finding.title = title_of(slow, search.named,
+                           with_names(trace, search.families, series,
+                                      {{"slow", std::to_string(slow.iterations.size())},
+                                       {"iterations", counted(slow.compared, "iteration")},
+                                       {"percent", percent_text(static_cast<Nanoseconds>(search.arguments.real("slower")), 100)},
+                                       {"median", duration_text(slow.typical)},
+                                       {"time", duration_text(finding.cost)}}));
   const Message on_gpu = slow.of->iterations.gpus.empty() ? Message() : Message("On the GPU nothing differs.");
   const Message on_cpu = in_all.time == 0
                              ? Message()
@@ -618,6 +674,119 @@ std::vector<Finding> once_for_ranks_that_meet(const Trace& trace, const Ranks& r
   return findings;
 }
 
+// A process whose iterations become longer and longer.
+struct Slower {
+  const OfProcess* of = nullptr;
+  Growth growth;
+  IndexRange first, last;   // the first and the last tenth
+  Nanoseconds cost = 0;     // of all iterations together, above the first tenth's median
+  Nanoseconds waiting = 0;  // the part of the growth in which an iteration waits longer for ranks that come later
+  Excess most;              // what grew most on a GPU, in one iteration
+  [[nodiscard]] Nanoseconds own() const { return growth.last - growth.first - waiting; }
+};
+
+std::optional<Slower> find_slower(const Search& search, const OfProcess& of) {
+  const Iterations& iterations = of.iterations;
+  const IndexRange compared = compared_of(search.trace, of);
+  const std::vector<Nanoseconds> times = times_with_work(iterations, compared);
+  const std::optional<Growth> growth = growth_of(times);
+  if (!growth) return std::nullopt;
+  Slower found{&of, *growth, {compared.first, compared.first + growth->tenth}, {compared.end - growth->tenth, compared.end}, 0, 0, {}};
+  for (const Nanoseconds time : times) found.cost += time - growth->first;
+  if (found.cost <= 0 || !is_enough(search, found.cost, least_time(search, of, compared))) return std::nullopt;
+  const Usual first = usual_times(iterations, found.first), last = usual_times(iterations, found.last);
+  for (const auto& [gpu, times_of_gpu] : last.gpus)
+    for (std::size_t i = 0; i < kComponents; ++i) {
+      const Nanoseconds excess = times_of_gpu.components[i] - first.gpus.at(gpu).components[i];
+      if (excess > found.most.time) found.most = {i, excess};
+      if (i == kWaiting) found.waiting = std::max(found.waiting, excess);
+    }
+  return found;
+}
+
+std::string_view advice_about_growth(const Excess& most, Waiting waiting) {
+  if (most.time > 0 && most.component == kWork)
+    return "Compare kernels and copies of one of the last iterations and of one of the first: inputs that become longer, data that is kept and processed "
+           "again, "
+           "or a GPU that becomes warm and slower (lanescope profile --gpu-metrics-devices shows its clocks).";
+  if (most.time > 0 && most.component >= kCommunicating) return advice_about(most.component, waiting);
+  return "Compare one of the last iterations with one of the first: lists, caches and logs that grow, memory that is never freed or falls into pieces, and "
+         "files "
+         "that become longer are usual reasons.";
+}
+
+Finding finding_of(const Search& search, const Slower& slower, std::size_t others) {
+  const IterationSeries& series = *slower.of->series;
+  const Iterations& iterations = slower.of->iterations;
+  Finding finding;
+  finding.rule = "tail";
+  finding.key = "growth";
+  finding.cost = slower.cost;
+  finding.title =
+      Message(search.named == Named::kRange
+                  ? "{iterations} (\"{range}\") became slower and slower, from {first} (first tenth) to {last} (last tenth): together {time} more than "
+                    "if they had stayed as fast."
+                  : "{iterations} (\"{range}\") of {process} became slower and slower, from {first} (first tenth) to {last} (last tenth): together "
+                    "{time} more than if they had stayed as fast.",
+              with_names(search.trace, search.families, series,
+                         {{"iterations", counted(slower.last.end - slower.first.first, "iteration")},
+                          {"first", duration_text(slower.growth.first)},
+                          {"last", duration_text(slower.growth.last)},
+                          {"time", duration_text(slower.cost)}}));
+  CriticalPaths paths(search.trace);
+  const auto held_up = [&](IndexRange range) {
+    const std::size_t iteration = nearest_to(iterations, range, usual_length(iterations, range));
+    return held_up_times(paths, search.families, iterations.all[iteration].range, search.stop);
+  };
+  const HeldUp on_path = most_of(excess_of(held_up(slower.last), held_up(slower.first)));
+  const Message on_gpu =
+      slower.most.time == 0
+          ? Message()
+          : Message("What grew most is {what}: {time} more in one of the last tenth than in one of the first.",
+                    {{"what", component_name(slower.most.component, search.ranks.waiting_of(series.process))}, {"time", duration_text(slower.most.time)}});
+  // What the thread did tells more only if the GPU did not work longer.
+  const Message on_cpu = on_path.time == 0 || (slower.most.time > 0 && slower.most.component >= kWork)
+                             ? Message()
+                             : Message("Most of it on the critical path: {what}, {time}.",
+                                       {{"what", held_up_words(search.families, series.family, on_path.longest)}, {"time", duration_text(on_path.time)}});
+  finding.seen = followed_by(on_gpu, on_cpu);
+  if (others > 0)
+    finding.seen = followed_by(finding.seen, Message("Iterations of {ranks} became slower at the same time.", {{"ranks", counted(others, "other rank")}}));
+  finding.place.range = {iterations.all[slower.last.first].time.begin, iterations.all[slower.last.end - 1].time.end};
+  finding.place.event = iterations.all[slower.last.end - 1].range;
+  finding.place.process = series.process;
+  finding.place.thread = series.thread;
+  finding.advice = Message(advice_about_growth(slower.most, search.ranks.waiting_of(series.process)));
+  return finding;
+}
+
+// Ranks that wait for one that becomes slower do so themselves: of processes with the same iterations at the same time, one finding is about the process that
+// becomes slower most for reasons of its own.
+std::vector<Finding> growth_findings(const Search& search, std::span<const OfProcess> processes) {
+  struct Told {
+    Slower slower;
+    std::size_t others = 0;
+  };
+  std::vector<Slower> all;
+  for (const OfProcess& one : processes)
+    if (std::optional<Slower> slower = find_slower(search, one)) all.push_back(*std::move(slower));
+  std::stable_sort(all.begin(), all.end(), [](const Slower& a, const Slower& b) { return a.own() > b.own(); });
+  const auto time_of = [](const Slower& one) { return TimeRange{one.of->iterations.all.front().time.begin, one.of->iterations.all.back().time.end}; };
+  std::vector<Told> told;
+  for (const Slower& one : all) {
+    const auto leader = std::find_if(told.begin(), told.end(), [&](const Told& other) {
+      return other.slower.of->series->family == one.of->series->family && !time_of(other.slower).intersected(time_of(one)).empty();
+    });
+    if (leader == told.end())
+      told.push_back({one});
+    else
+      ++leader->others;
+  }
+  std::vector<Finding> findings;
+  for (const Told& one : told) findings.push_back(finding_of(search, one.slower, one.others));
+  return findings;
+}
+
 // Of very many iterations on many GPUs, the GPUs of each process that have most of its operations: iterations of a real program have operations on each GPU.
 void leave_out_gpus(const Trace& trace, std::span<const OfProcess> processes, std::map<ProcessId, std::vector<GpuId>>& gpus) {
   constexpr std::size_t kMostPairs = 2'000'000;  // of an iteration and a GPU, or else as many as operations
@@ -682,6 +851,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   std::erase_if(slow, [](const Slow& one) { return !one.is_finding(); });
   for (Slow& one : slow) describe(search, one);
   answer.findings = once_for_ranks_that_meet(trace, ranks, std::move(slow));
+  for (Finding& finding : growth_findings(search, found)) answer.findings.push_back(std::move(finding));
   rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
   if (answer.findings.empty())
