@@ -146,7 +146,10 @@ Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSe
     processes.push_back(std::move(steps));
   }
   Samples samples = of_steps(std::move(processes), skip);
-  for (const IterationSeries& of_process : series) samples.left_out_ += of_process.left_out;
+  for (const IterationSeries& of_process : series) {
+    samples.left_out_ += of_process.left_out;
+    samples.inside_ += of_process.inside;
+  }
   return samples;
 }
 

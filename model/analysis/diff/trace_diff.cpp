@@ -428,6 +428,7 @@ Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& optio
     (i < all.first ? diff.first_skipped : diff.second_skipped) += samples.skipped();
     (i < all.first ? diff.first_disturbed : diff.second_disturbed) += samples.disturbed();
     (i < all.first ? diff.first_left_out : diff.second_left_out) += samples.left_out();
+    (i < all.first ? diff.first_inside : diff.second_inside) += samples.inside();
     runs[i].items = measure(*all.traces[i], families[i], samples, options.stop);
   }
   diff.items = items_of(runs, all.first, options.stop);

@@ -70,8 +70,13 @@ enum class Marks : std::uint8_t {
 // Whole microseconds, in which other programs write times, make adjacent ranges overlap by as much.
 constexpr Nanoseconds kRounding = 1'000;
 
+struct OfCandidate {
+  std::vector<EventRef> ranges;
+  std::size_t inside = 0;  // ranges that lie inside another of them, and are not among them
+};
+
 // The candidate's ranges by start, without those inside another of them. `families` knows all names.
-std::vector<EventRef> ranges_of(const Trace& trace, Families& families, const Candidate& candidate) {
+OfCandidate ranges_of(const Trace& trace, Families& families, const Candidate& candidate) {
   const LaneId one[] = {candidate.lane};
   const std::span<const LaneId> lanes = candidate.lanes == Candidate::Lanes::kOne ? std::span<const LaneId>(one) : trace.track_of(candidate.lane).lanes;
   struct Range {
@@ -89,11 +94,12 @@ std::vector<EventRef> ranges_of(const Trace& trace, Families& families, const Ca
           found.push_back({segment->start(i), segment->start(i) + segment->duration(i), {id, first + i}});
     }
   }
-  std::vector<EventRef> ranges;
+  OfCandidate all;
+  std::vector<EventRef>& ranges = all.ranges;
   ranges.reserve(found.size());
   if (lanes.size() == 1) {
     for (const Range& range : found) ranges.push_back(range.event);
-    return ranges;
+    return all;
   }
   // Of ranges that start at the same time the outer one comes first: the one that ends last, or else that of the first lane.
   std::stable_sort(found.begin(), found.end(), [](const Range& a, const Range& b) { return a.start != b.start ? a.start < b.start : a.end > b.end; });
@@ -104,7 +110,8 @@ std::vector<EventRef> ranges_of(const Trace& trace, Families& families, const Ca
     ranges.push_back(range.event);
     end = range.end;
   }
-  return ranges;
+  all.inside = found.size() - ranges.size();
+  return all;
 }
 
 // A family may occur at several nesting levels of a thread, such as steps of which some lie inside a range "warm phase". Then one candidate takes the place
@@ -122,11 +129,13 @@ void join_lanes(const Trace& trace, Families& families, std::vector<Candidate>& 
     together.lane_span = trace.lane(together.lane).extent().length();
     together.count = together.total = 0;
     if (last - first > 1 && all <= kMostIterations)
-      for (const EventRef range : ranges_of(trace, families, together)) {
+      for (const EventRef range : ranges_of(trace, families, together).ranges) {
         ++together.count;
         together.total += trace.lane(range.lane).end(range.index) - trace.lane(range.lane).start(range.index);
       }
-    if (together.count > most)
+    if (together.count == most && most < all)  // one level holds the others' ranges
+      together.lane_span = std::find_if(first, last, [&](const Candidate& one) { return one.count == most; })->lane_span;
+    if (together.count >= most)
       joined.push_back(together);
     else
       joined.insert(joined.end(), first, last);
@@ -225,7 +234,10 @@ FamilyId family_named(const std::vector<Candidate>& candidates, const Families& 
 
 IterationSeries series_of(const Trace& trace, Families& families, const Candidate& candidate) {
   const TrackKey& key = trace.track_of(candidate.lane).key;
-  return {key.process, key.thread, candidate.family, ranges_of(trace, families, candidate)};
+  OfCandidate of_candidate = ranges_of(trace, families, candidate);
+  IterationSeries series{key.process, key.thread, candidate.family, std::move(of_candidate.ranges)};
+  series.inside = of_candidate.inside;
+  return series;
 }
 
 // True if the recording started in the middle of the process's life.

@@ -23,6 +23,7 @@ struct IterationSeries {
     kToNext,  // a range starts an iteration, which lasts until the next range starts: the last range starts none
   } extent = Extent::kRange;
   std::size_t left_out = 0;  // iterations of the family that the recording does not have whole: they are not in `ranges`
+  std::size_t inside = 0;    // ranges of the family on the thread that lie inside another of it: they are not in `ranges` either
 };
 // O(iterations).
 [[nodiscard]] std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries& series);

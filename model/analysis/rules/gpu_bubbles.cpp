@@ -578,6 +578,10 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
     answer.summary = followed_by(answer.summary, Message(loop.left_out() == 1 ? "{iterations} that the recording does not have whole is left out."
                                                                               : "{iterations} that the recording does not have whole are left out.",
                                                          {{"iterations", counted(loop.left_out(), "iteration")}}));
+  if (loop.inside() > 0)
+    answer.summary = followed_by(answer.summary, Message(loop.inside() == 1 ? "{ranges} that lies inside another iteration does not count."
+                                                                            : "{ranges} that lie inside another iteration do not count.",
+                                                         {{"ranges", counted(loop.inside(), "range")}}));
   const CountedIterations iterations = work.disturbed_iterations() > 0 ? counted_iterations(trace, work) : CountedIterations{};
   answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"), iterations);
   cost_in_all_iterations(iterations, answer.findings);

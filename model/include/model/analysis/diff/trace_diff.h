@@ -94,6 +94,8 @@ struct TraceDiff {
   std::size_t second_disturbed = 0;
   std::size_t first_left_out = 0;  // iterations of all ranks that the recordings do not have whole (docs/analysis.md, Iterations)
   std::size_t second_left_out = 0;
+  std::size_t first_inside = 0;  // ranges of all ranks that lie inside another iteration
+  std::size_t second_inside = 0;
   std::size_t first_runs = 1;
   std::size_t second_runs = 1;
   std::vector<DiffItem> items;  // duration, GPUs, then by difference, the largest first
