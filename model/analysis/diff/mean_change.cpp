@@ -214,8 +214,7 @@ MeanChange::Spreads MeanChange::spreads_of(std::span<const double> distances) no
   for (std::size_t block = 0; block < distances.size(); ++block) {
     const double square = distances[block] * distances[block];
     spreads.distances += square;
-    if (block > 0 && block + 1 < distances.size()) spreads.interior += square;
-    if (block > 0) spreads.neighbours += distances[block - 1] * distances[block];
+    spreads.neighbours += distances[block > 0 ? block - 1 : distances.size() - 1] * distances[block];
   }
   return spreads;
 }
@@ -294,6 +293,7 @@ MeanChange::Speeds MeanChange::speeds_of(std::span<const double> series) {
   for (std::size_t i = 1; i < series.size(); ++i)
     if ((series[i] > border) != (series[i - 1] > border)) ++stretches;
   const double twice = 2 * slower * (n - slower), expected = 1 + twice / n, variance = twice * (twice - n) / (n * n * (n - 1));
+  if (std::min(slower, n - slower) < 2) return {};  // one odd sample is no speed, wherever it lies
   const bool once = stretches == 2 && std::min(slower, n - slower) >= kLeastKept && levels.share >= kFarApart;
   if (!once && (stretches + 0.5 - expected) > -kFewStretches * std::sqrt(variance)) return {};
   const double fast = mean + levels.below_border / (n - slower);
@@ -311,9 +311,12 @@ MeanChange::Speeds MeanChange::speeds_of(std::span<const double> series) {
   return speeds;
 }
 
-// For a first-order autoregressive series (Hamilton, Time Series Analysis, 1994, section 5.2).
+// For a first-order autoregressive series (Hamilton, Time Series Analysis, 1994, section 5.2). There the first and the last block have one neighbour
+// each, so an odd one of them would say nothing against any alikeness. The blocks are therefore taken as a ring, and the sum is the mean of those of
+// all series that result if the ring is cut at one place.
 MeanChange::Alikeness::OfSide MeanChange::of_side(const Spreads& spreads, double alike) noexcept {
-  const double spread = (spreads.distances - 2 * alike * spreads.neighbours + alike * alike * spreads.interior) / (1 - alike * alike);
+  const double interior = (spreads.blocks - 2) / spreads.blocks * spreads.distances, neighbours = (spreads.blocks - 1) / spreads.blocks * spreads.neighbours;
+  const double spread = (spreads.distances - 2 * alike * neighbours + alike * alike * interior) / (1 - alike * alike);
   return {std::max(0.0, spread), effective_number(spreads.blocks, alike)};
 }
 
@@ -328,7 +331,7 @@ MeanChange::MeanChange(const Side& first, const Side& second, Pairs pairs, Sprea
     : first_(first), second_(second), pairs_(std::move(pairs)), spread_(spread) {
   const auto relative = [](Spreads spreads, double mean) {
     const double scale = mean > 0 ? 1 / (mean * mean) : 1;
-    return Spreads{spreads.blocks, spreads.distances * scale, spreads.interior * scale, spreads.neighbours * scale};
+    return Spreads{spreads.blocks, spreads.distances * scale, spreads.neighbours * scale};
   };
   if (pairs_.any()) {
     weigh_alikenesses(std::array{spreads_of_pairs(second.mean / first.mean)}, most_alike);

@@ -37,8 +37,7 @@ class MeanChange {
   struct Spreads {
     double blocks = 0;
     double distances = 0;   // sum of squares of the blocks' distances from the mean
-    double interior = 0;    // the same without the first and the last block
-    double neighbours = 0;  // sum of products of the distances of adjoining blocks
+    double neighbours = 0;  // sum of products of the distances of adjoining blocks; the last one adjoins the first
   };
   // For a series that alternates between two speeds, and keeps each for some time: the number of such stretches determines how much it tells, not the
   // number of samples.
