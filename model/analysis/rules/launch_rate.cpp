@@ -240,10 +240,11 @@ class LaunchBoundStretches : public OperationVisitor {
     return launch.valid() && operation.range.begin - trace_.lane(launch.lane).end(launch.index) <= options_.latency;
   }
   void append(const GpuOperation& operation) {
-    if (open_.operations == 0) open_ = {gpu_, operation.range, 0, 0, 0, 0, operation.event};
+    if (open_.operations == 0) open_ = {gpu_, {operation.range.begin, operation.range.begin}, 0, 0, 0, 0, operation.event};
     ++open_.operations;
+    // What runs beside other operations keeps the GPU busy once.
+    open_.busy += std::max<Nanoseconds>(0, operation.range.end - std::max(operation.range.begin, open_.range.end));
     open_.range.end = std::max(open_.range.end, operation.range.end);
-    open_.busy += operation.range.length();
   }
   void close() {
     if (open_.operations >= options_.least) stretches_.push_back(open_);
@@ -262,7 +263,8 @@ class LaunchBoundStretches : public OperationVisitor {
 };
 
 // Adds the idle time in the stretches, and the part of it that launching or CPU code between launches caused. Stretches are dropped if another cause
-// has more: in these, too, each operation starts at once, after the call that blocks the thread.
+// has more: in these, too, each operation starts at once, after the call that blocks the thread. So are stretches in which the GPU is busy for more than
+// half of the time: its own work determines their speed.
 void add_launch_idle(const RuleContext& context, const LoopWork& work, std::vector<Stretch>& stretches) {
   std::size_t at = 0;  // stretches and gaps both come GPU by GPU, in order of time
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
@@ -276,7 +278,10 @@ void add_launch_idle(const RuleContext& context, const LoopWork& work, std::vect
     }
   };
   visit_idle(context, 1, add);
-  std::erase_if(stretches, [](const Stretch& stretch) { return stretch.won == 0 || stretch.won < stretch.idle - stretch.won; });
+  std::erase_if(stretches, [](const Stretch& stretch) {
+    const bool is_mostly_busy = stretch.busy > stretch.range.length() - stretch.busy;
+    return stretch.won == 0 || stretch.won < stretch.idle - stretch.won || is_mostly_busy;
+  });
 }
 
 stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stretches) {

@@ -295,6 +295,23 @@ TEST_CASE("tiny kernels at the pace of their launches") {
   CHECK(findings(*trace)[0].rule == "staircase");
 }
 
+TEST_CASE("a GPU that is busy for most of the time is no staircase, though each of its operations starts as soon as it is enqueued") {
+  for (const Nanoseconds length : {400 * kMicrosecond, 600 * kMicrosecond}) {  // of 1 ms
+    INFO(length);
+    Scenario alone, beside;
+    for (int i = 0; i < 200; ++i) {
+      const Nanoseconds t = i * kMillisecond;
+      alone.kernel("k", t, t + 2'000, t + 3'000, t + 3'000 + length);
+      // Each of two kernels beside each other has the length: together they keep the GPU busy for 1 us more.
+      beside.kernel("k", t, t + 2'000, t + 3'000, t + 3'000 + length);
+      beside.kernel("k", t + 2'100, t + 3'100, t + 4'000, t + 4'000 + length, 8);
+    }
+    const bool is_staircase = length < kMillisecond / 2;
+    CHECK(answer(*alone.trace(), "staircase:gap=1ms").findings.empty() != is_staircase);
+    CHECK(answer(*beside.trace(), "staircase:gap=1ms").findings.empty() != is_staircase);
+  }
+}
+
 TEST_CASE("a full queue is no staircase, however small the kernels") {
   Scenario program;
   for (int i = 0; i < 2'000; ++i) program.kernel("tiny", i * 1'000, i * 1'000 + 900, 50'000 + i * 3'000, 50'000 + i * 3'000 + 2'900);
