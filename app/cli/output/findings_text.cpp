@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "model/analysis/overlapping_costs.h"
+#include "model/trace/combining/parts.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -17,6 +18,13 @@ Message place_text(const Trace& trace, const analysis::Place& place) {
   if (place.gpu != kNone) add("GPU {number}", trace.gpus()[place.gpu].ordinal);
   if (place.process != kNone) add("process {number}", trace.processes()[place.process].pid);
   if (place.thread != kNone) add("thread {number}", trace.threads()[place.thread].tid);
+  // GPUs and processes of several files may have the same numbers.
+  const TracePart* part = nullptr;
+  if (place.gpu != kNone)
+    part = PartsOfGpus(trace).of(place.gpu);
+  else if (place.process != kNone)
+    part = part_of_process(trace, place.process);
+  if (part != nullptr) text = listed(text, Message::verbatim(part->label));
   return text;
 }
 

@@ -17,6 +17,7 @@
 #include "../run_column.h"
 #include "grid_text.h"
 #include "model/stats/device_ordinals.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/workers/parallel.h"
 
 namespace lanescope::stats {
@@ -79,6 +80,7 @@ class Group {
 
 struct GroupKey {
   std::int64_t pid, tid, device;
+  ProcessId process;  // processes of several files may have the same numbers
   std::string_view call;
   NameId range, kernel;
   auto operator<=>(const GroupKey&) const = default;
@@ -102,8 +104,9 @@ std::map<GroupKey, Group> group(const Selection& selection, const ReportOptions&
   for (Groups& part : visit_in_parts(selection, TrackKind::kKernels, Groups(), add))
     for (auto& [ids, of_ids] : part) {
       const Thread& thread = trace.threads()[ids[0]];
-      groups[{trace.processes()[thread.process].pid, thread.tid, device(thread.process, ids[1]), api_display_name(trace.name(ids[2])), ids[3], ids[4]}].add(
-          std::move(of_ids));
+      groups[{trace.processes()[thread.process].pid, thread.tid, device(thread.process, ids[1]), thread.process, api_display_name(trace.name(ids[2])), ids[3],
+              ids[4]}]
+          .add(std::move(of_ids));
     }
   return groups;
 }
@@ -190,6 +193,7 @@ Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& option
   columns.push_back(texts("API Name"));
   columns.push_back(texts("Kernel Name"));
   Table table(std::move(columns));
+  Texts files;
   for (const SummaryRow& row : summarized(groups, options.percentiles)) {
     const GroupKey* key = row.key;
     std::vector<Cell> cells = {key->pid, key->tid, key->device, row.of(Part::kTotal).count, row.of(Part::kQueue).count};
@@ -197,7 +201,10 @@ Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& option
     cells.emplace_back(table.add_text(std::string(key->call)));
     cells.emplace_back(table.add_text(prefixed(trace, key->range, key->kernel)));
     table.add_cells(cells);
+    const TracePart* const part = part_of_process(trace, key->process);
+    files.push_back(table.add_text(part == nullptr ? std::string() : part->label));
   }
+  if (!trace.parts().empty()) table.insert_column(table.columns().size(), {"File", Unit::kNone, std::move(files)});
   return table;
 }
 

@@ -496,6 +496,28 @@ TEST_CASE("of a GPU that two recordings of one run saw, what a process of either
   CHECK(idle(GpusSeenTwice::kAreTwo) == 600 + 500);
 }
 
+TEST_CASE("launches of processes of several files are summed by process, though all their numbers are the same") {
+  const auto recording = [](Nanoseconds kernel) {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(77);
+    builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = builder.thread(process, 10)}, {{0, 10, builder.intern("cudaLaunchKernel"), 1, 0}});
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)}, {{20, kernel, builder.intern("kernel"), 1, 0}});
+    return builder.snapshot();
+  };
+  const std::vector<TraceSource> sources{{recording(100), "rank0", 0, {}}, {recording(300), "rank1", 0, {}}};
+  const auto table = make_report(*find_report("cuda_kern_exec_sum"), *combine_traces(sources, {}, GpusSeenTwice::kAreTwo));
+  REQUIRE(table);
+  REQUIRE(table->row_count() == 2);
+  const auto column = [&](std::string_view name) -> const Column& {
+    return *std::find_if(table->columns().begin(), table->columns().end(), [&](const Column& each) { return each.title == name; });
+  };
+  for (std::size_t row = 0; row < 2; ++row) {  // the slowest first
+    CHECK(column("Count").integer(row) == 1);
+    CHECK(column("KMin").integer(row) == (row == 0 ? 300 : 100));
+    CHECK(table->text(column("File").text(row)) == (row == 0 ? "rank1" : "rank0"));
+  }
+}
+
 TEST_CASE("a GPU's idle time is the sum of its causes") {
   // GPU work: [105,155) [260,410) [500,600) [620,640): 535 ns long, 320 ns busy.
   const auto total = [](const ReportOptions& options) {
