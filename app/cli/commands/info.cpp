@@ -281,10 +281,9 @@ void print_gpus(const Trace& trace, const EventCounts& counts) {
   for (const Gpu& gpu : trace.gpus()) {
     std::cout << "  " << gpu.ordinal << ": " << (gpu.name.empty() ? "unknown GPU" : gpu.name)
               << given_names(trace, static_cast<GpuId>(&gpu - trace.gpus().data()));
-    if (gpu.multiprocessor_count > 0) {
-      std::cout << ", compute capability " << gpu.compute_major << "." << gpu.compute_minor << ", " << gpu.multiprocessor_count << " multiprocessors, "
-                << bytes_text(gpu.memory_bytes);
-    }
+    if (gpu.compute_major > 0) std::cout << ", compute capability " << gpu.compute_major << "." << gpu.compute_minor;
+    if (gpu.multiprocessor_count > 0) std::cout << ", " << gpu.multiprocessor_count << " multiprocessors";
+    if (gpu.memory_bytes > 0) std::cout << ", " << bytes_text(gpu.memory_bytes);
     std::cout << '\n';
   }
   if (!trace.streams().empty()) std::cout << "\nStreams\n";

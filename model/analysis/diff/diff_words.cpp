@@ -70,7 +70,7 @@ Message verdict_reason(const DiffItem& item) {
 }
 
 Message change_words(const DiffItem& item) {
-  if (std::isnan(item.change)) return Message("was not there before");
+  if (std::isnan(item.change)) return item.verdict == DiffVerdict::kSame ? verdict_reason(item) : Message("was not there before");
   return listed(bounded_change_words(item.change, item.change_low, item.change_high), verdict_reason(item));
 }
 
