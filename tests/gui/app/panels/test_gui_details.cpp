@@ -304,6 +304,30 @@ class DetailsTest : public QObject {
     QVERIFY(wait_for([&] { return said().contains(QRegularExpression("GPU 0 idle\\s+50\\.000 µs\\s+in gaps below")); }));
   }
 
+  // The lowest row is cut by the edge of the window: the second click must hit what the first one hit.
+  void aDoubleClickOnACutRowZoomsToWhatWasClicked() {
+    window_ = window_of(recorded("torch_training_workers0.trace"));
+    QVERIFY(window_ && settle(*window_));
+    QWidget* canvas = part(*window_, "Timeline rows");
+    auto& view = window_->timelineView();
+    EventRef lowest;
+    QPoint place;
+    for (int y = canvas->height() - 1; y > canvas->height() / 2 && !lowest.valid(); --y)
+      for (int x = 1; x < canvas->width() && !lowest.valid(); x += 7) {
+        QTest::mouseMove(canvas, QPoint(x, y));
+        lowest = view.hoveredEvent();
+        place = QPoint(x, y);
+      }
+    QVERIFY(lowest.valid());
+    QTest::mouseClick(canvas, Qt::LeftButton, Qt::NoModifier, place);
+    QVERIFY(window_->state().selectedEvent() == lowest);
+    QTest::mouseMove(canvas, place + QPoint(0, -1));
+    QTest::mouseMove(canvas, place);
+    QVERIFY(view.hoveredEvent() == lowest);
+    QTest::mouseDClick(canvas, Qt::LeftButton, Qt::NoModifier, place);
+    QVERIFY(window_->state().selectedEvent() == lowest);
+  }
+
   // Names that differ in their numbers are one line where there are several of them in the range, as in Statistics.
   void theDetailsOfARangeListFamilies() {
     window_ = window_of(recorded("torch_training_workers0.trace"));
