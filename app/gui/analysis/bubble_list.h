@@ -66,6 +66,7 @@ struct GroupedBubbles {
   std::vector<std::string_view> advice;  // what to do about each group; empty if it has several causes
   Nanoseconds total = 0;                 // of all pieces
   Nanoseconds idle = 0;                  // of all GPUs within the window, in gaps of any length; 0 without a window
+  Nanoseconds outside = 0;               // in the window, before the first and after the last work of each GPU
 
   [[nodiscard]] std::optional<std::size_t> rowNamed(const std::string& name) const;
   // All pieces if no row has the name.

@@ -237,7 +237,10 @@ void BubblesPanel::group() {
                    unfolded = unfolded_](const LatestJob::Context& job) {
     GroupedBubbles grouped = group_bubbles(*bubbles, by, window);
     if (window)
-      for (const auto& [gpu, idle] : idle_in(*bubbles->trace, UtilisationSource(bubbles->trace).over(*window, 1))) grouped.idle += idle;
+      for (const GpuTime& gpu : idle_in(*bubbles->trace, UtilisationSource(bubbles->trace).over(*window, 1))) {
+        grouped.idle += gpu.idle;
+        grouped.outside += gpu.before + gpu.after;
+      }
     ListedBubbles listed = list_bubbles(*bubbles, grouped.named(chosen), window, unfolded);
     job.deliver([this, subject, bubbles, grouped = std::move(grouped), listed = std::move(listed)]() mutable {
       shown_ = {subject, bubbles, std::move(grouped), std::move(listed)};
@@ -311,6 +314,7 @@ void BubblesPanel::showSummary() {
   else
     text = tr("Idle %1 of %2 (%3); shorter gaps take %4 of it")
                .arg(duration_text(idle), duration_text(extent), share_text(idle, extent), duration_text(short_idle));
+  if (shown_.grouped.outside > 0) text += tr("; %1 before the first or after the last operation of a GPU").arg(duration_text(shown_.grouped.outside));
   if (shown_.listed.omitted > 0) text += tr("; the longest %1 are listed").arg(QString::fromStdString(timeline::format_count(kListedGaps)));
   summary_->setText(text);
   summary_->setToolTip(text);

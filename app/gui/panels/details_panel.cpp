@@ -84,6 +84,10 @@ QString idle_rows(const RangeSummary& summary) {
     rows += property_row(QObject::tr("%1 idle").arg(html(names.of(gpu))),
                          html(timeline::format_duration(time)) + QStringLiteral("&nbsp; ") +
                              QObject::tr("in gaps below %1").arg(html(timeline::format_duration(summary.shortest_gap))));
+  for (const GpuTime& gpu : summary.gpus)
+    for (const auto& [time, where] : {std::pair(gpu.before, QObject::tr("before its first operation")), {gpu.after, QObject::tr("after its last operation")}})
+      if (time > 0)
+        rows += property_row(QObject::tr("%1 idle").arg(html(names.of(gpu.gpu))), html(timeline::format_duration(time)) + QStringLiteral("&nbsp; ") + where);
   return rows;
 }
 

@@ -193,26 +193,32 @@ TimeRange time_of_work(const Trace& trace, GpuId gpu) {
 }
 
 // What is left of the idle time of each GPU once the gaps with causes are taken away.
-void add_short_idle(const Trace& trace, const Utilisation& utilisation, RangeSummary& summary) {
-  for (auto [gpu, left] : idle_in(trace, utilisation)) {
+void add_short_idle(RangeSummary& summary) {
+  for (const GpuTime& of : summary.gpus) {
+    Nanoseconds left = of.idle;
     for (const auto& [id, causes] : summary.idle)
-      if (id == gpu)
+      if (id == of.gpu)
         for (const timeline::IdleTime::CauseTime& cause : causes) left -= cause.time;
-    if (left > 0) summary.short_idle.emplace_back(gpu, left);
+    if (left > 0) summary.short_idle.emplace_back(of.gpu, left);
   }
 }
 
 }  // namespace
 
-std::vector<std::pair<GpuId, Nanoseconds>> idle_in(const Trace& trace, const Utilisation& of_range) {
-  std::vector<std::pair<GpuId, Nanoseconds>> idle;
+std::vector<GpuTime> idle_in(const Trace& trace, const Utilisation& of_range) {
+  std::vector<GpuTime> times;
+  const TimeRange range = of_range.range;
   for (const GpuUtilisation& gpu : of_range.gpus) {
-    const TimeRange within = of_range.range.intersected(time_of_work(trace, gpu.id));
-    if (within.empty()) continue;
-    const Nanoseconds busy = std::llround(gpu.shares.front() * static_cast<double>(of_range.range.length()));
-    idle.emplace_back(gpu.id, std::max<Nanoseconds>(0, within.length() - busy));
+    const TimeRange work = time_of_work(trace, gpu.id);
+    if (work.end < work.begin) continue;
+    const Nanoseconds busy = std::llround(gpu.shares.front() * static_cast<double>(range.length()));
+    GpuTime time{gpu.id};
+    time.before = std::max<Nanoseconds>(0, std::min(range.end, work.begin) - range.begin);
+    time.after = std::max<Nanoseconds>(0, range.end - std::max(range.begin, work.end));
+    time.idle = std::max<Nanoseconds>(0, range.length() - time.before - time.after - busy);
+    times.push_back(time);
   }
-  return idle;
+  return times;
 }
 
 std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, const std::shared_ptr<const timeline::IdleTime>& idle,
@@ -225,9 +231,10 @@ std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const 
   if (communication) summary->communication = communication->within(range);
   const Utilisation utilisation = UtilisationSource(trace).over(range, 1);
   for (const GpuUtilisation& gpu : utilisation.gpus) summary->busy.emplace_back(gpu.name, gpu.shares.front());
+  summary->gpus = idle_in(*trace, utilisation);
   if (idle) {
     summary->shortest_gap = idle->threshold();
-    add_short_idle(*trace, utilisation, *summary);
+    add_short_idle(*summary);
   }
   EventFilter filter;
   filter.window = range;
@@ -249,6 +256,7 @@ std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const 
   if (stop.stop_requested()) return nullptr;
   if (const Result<void> all = check_all_was_read(*trace); !all) {
     summary->busy.clear();
+    summary->gpus.clear();
     summary->names.clear();
     summary->sums.clear();
     summary->lack = all.error().text;

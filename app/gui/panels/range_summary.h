@@ -25,6 +25,14 @@ struct OfRun {
   Entry entry;
 };
 
+// The idle time of a GPU in a range. Together with its busy time, the parts add up to the range.
+struct GpuTime {
+  GpuId gpu = kNone;
+  Nanoseconds before = 0;  // its first work
+  Nanoseconds idle = 0;    // between its first and last work
+  Nanoseconds after = 0;   // its last work
+};
+
 struct RangeSummary {
   std::shared_ptr<const Trace> trace;
   TimeRange range;
@@ -33,6 +41,7 @@ struct RangeSummary {
   // For each GPU that has such time: idle time between its first and last work that is in no gap of `shortest_gap` ns, so it has no cause.
   std::vector<std::pair<GpuId, Nanoseconds>> short_idle;
   Nanoseconds shortest_gap = 0;
+  std::vector<GpuTime> gpus;                                      // for each GPU that worked
   std::vector<timeline::CommunicationTime::OfGpu> communication;  // for each GPU that communicates
   // Of events that overlap the range, by family, with their whole durations, separately for each run; longest total first.
   std::vector<OfRun<NameStatistics>> names;
@@ -42,8 +51,8 @@ struct RangeSummary {
   std::string lack;                  // why there are no names and sums although there are events: some can no longer be read
 };
 
-// For each GPU that worked, how long it was idle in the range, between its first and last work. `of_range`: over this range, in one piece. O(tracks).
-[[nodiscard]] std::vector<std::pair<GpuId, Nanoseconds>> idle_in(const Trace& trace, const Utilisation& of_range);
+// For each GPU that worked, also outside the range. `of_range`: over this range, in one piece. O(tracks).
+[[nodiscard]] std::vector<GpuTime> idle_in(const Trace& trace, const Utilisation& of_range);
 
 // Samples and thread states are left out, as in lists, and events that have not ended: nobody knows how long they will take. `idle`, `communication`: null if
 // not known. Returns null when asked to stop. O(events in the range + GPU events); if there are more than most_listed(), O(segments + events of segments that

@@ -298,10 +298,29 @@ class DetailsTest : public QObject {
     QVERIFY(settle(*window_));
     QStringList lines;
     for (const QLabel* label : window_->bubbles().findChildren<QLabel*>()) lines += label->text();
-    QVERIFY2(lines.contains(QString::fromUtf8("Within 4.000 ms: 545.000 µs idle; shorter gaps take 490.000 µs of it")), qPrintable(lines.join(u'|')));
+    // All that is not busy is named: 1 ms + 545 us + 2.455 ms.
+    const QString inside = QString::fromUtf8("Within 4.000 ms: 545.000 µs idle; shorter gaps take 490.000 µs of it");
+    const QString outside = QString::fromUtf8("; 2.455 ms before the first or after the last operation of a GPU");
+    QVERIFY2(lines.contains(inside + outside), qPrintable(lines.join(u'|')));
     // Half of the gap in the middle, and ten gaps behind it.
     window_->state().setSelectedRange(TimeRange{1'000'000 + 50 * 15'000 + 20'000, 1'000'000 + 60 * 15'000 + 50'000});
     QVERIFY(wait_for([&] { return said().contains(QRegularExpression("GPU 0 idle\\s+50\\.000 µs\\s+in gaps below")); }));
+  }
+
+  // The GPU works from 1 ms on, and to 2.545 ms.
+  void theDetailsOfARangeSayWhatIsOutsideOfTheWorkOfAGpu() {
+    window_->state().setTrace(close_kernels(), ui::TraceChange::kOther);
+    QVERIFY(settle(*window_));
+    window_->state().setSelectedRange(TimeRange{200'000, 900'000});
+    QVERIFY(wait_for([&] { return said().contains(QRegularExpression("GPU 0 idle\\s+700\\.000 µs\\s+before its first operation")); }));
+    window_->showPanel("bubbles");
+    QVERIFY(settle(*window_));
+    QStringList lines;
+    for (const QLabel* label : window_->bubbles().findChildren<QLabel*>()) lines += label->text();
+    const QString told = QString::fromUtf8("700.000 µs before the first or after the last operation of a GPU");
+    QVERIFY2(lines.join(u'|').contains(told), qPrintable(lines.join(u'|')));
+    window_->state().setSelectedRange(TimeRange{3'500'000, 3'800'000});
+    QVERIFY(wait_for([&] { return said().contains(QRegularExpression("GPU 0 idle\\s+300\\.000 µs\\s+after its last operation")); }));
   }
 
   // The lowest row is cut by the edge of the window: the second click must hit what the first one hit.
