@@ -177,10 +177,10 @@ class _Function:
             raise TypeError("it is no function")
 
     def _around(self, function, name):
-        if getattr(function, _MARKED, False):
-            return function
         if not (isinstance(function, _KINDS) or type(function).__name__ in _NAMED_KINDS):
             raise TypeError("it is an object of the class %s, which is more than a function" % type(function).__name__)
+        if getattr(function, _MARKED, False):
+            return function
         kind = _nvtx().returns_before_it_runs(function)
         if kind:
             raise TypeError("it is %s, whose call returns before it runs" % kind)
