@@ -2,6 +2,7 @@
 #include "answers.h"
 #include "loop/iterations.h"
 #include "loop/loop_work.h"
+#include "model/analysis/diff/diff_words.h"
 #include "model/analysis/diff/trace_diff.h"
 #include "model/analysis/loop/loop.h"
 #include "model/events/launch_index.h"
@@ -106,6 +107,30 @@ TEST_CASE("iterations count at whatever nesting level of their thread they lie")
   const auto times = iteration_times(*trace, series.front());
   REQUIRE(times.size() == 40);
   for (int step = 0; step < 40; ++step) CHECK(times[step].begin == step * kMillisecond);
+}
+
+TEST_CASE("ranges of the loop's family inside another of it are counted, in the summary and in the comparison") {
+  const bool is_in_phase = GENERATE(false, true);  // whether the first 20 steps lie a level deeper
+  CAPTURE(is_in_phase);
+  Scenario program;
+  if (is_in_phase) program.range("warm phase", 0, 20 * kMillisecond);
+  for (int step = 0; step < 40; ++step) {
+    const Nanoseconds t = step * kMillisecond;
+    const std::uint32_t depth = is_in_phase && step < 20 ? 1 : 0;
+    program.range("step " + std::to_string(step), t, t + kMillisecond, depth);
+    if (step % 20 == 5) program.range("step " + std::to_string(1000 + step), t + 200 * kMicrosecond, t + 400 * kMicrosecond, depth + 1);
+    program.kernel("k", t, t + 5'000, t + 6'000, t + 900 * kMicrosecond);
+  }
+  const auto trace = program.trace();
+  Families families(*trace);
+  const Loop loop(*trace, families);
+  CHECK(loop.iterations() == 40);
+  CHECK(loop.inside() == 2);
+  CHECK_THAT(answer(*trace, "gpu_bubbles").summary, contains_text("2 ranges that lie inside another iteration do not count."));
+  const auto diff = compare_traces(*trace, *trace);
+  REQUIRE(diff);
+  CHECK(diff->first_inside == 2);
+  CHECK_THAT(alignment_words(*diff), contains_text("40 (without 2 inside another) in A"));
 }
 
 TEST_CASE("a range that ends a nanosecond late does not hide the next iteration") {
