@@ -1,5 +1,6 @@
 #include "analysis/longest.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <span>
 #include <vector>
@@ -67,7 +68,8 @@ std::optional<Spot> longest_idle(const Trace& trace, const std::string& cause, c
           const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : t;
           return loop.recurrence(process, t, enqueued) == analysis::Recurrence::kRecurring;
         };
-        if (cause == kAllIdle && gap.range.length() > longest.range.length() && counts(gap.range.begin)) longest = {gap.range, gap.next, gap.range};
+        const bool counts_in_part = std::any_of(parts.begin(), parts.end(), [&](const analysis::IdlePart& part) { return counts(part.range.begin); });
+        if (cause == kAllIdle && gap.range.length() > longest.range.length() && counts_in_part) longest = {gap.range, gap.next, gap.range};
         for (const analysis::IdlePart& part : parts)
           if (analysis::idle_cause_name(part.cause) == cause && part.range.length() > longest.range.length() && counts(part.range.begin))
             longest = {part.range, gap.next, gap.range};

@@ -31,9 +31,9 @@ struct IterationSeries {
 // One series for each process that has ranges of the family `wanted` ("step_*"; a name such as "step_12" or "step" means its family).
 // If `wanted` is empty, the family is chosen, from those of processes that use GPUs if there are any. Of the families that occur at least five times on
 // a thread, at whatever nesting levels (if there are none, three times), it is the one that covers most time, and at least a fourth of its lane's span.
-// Ranges inside another of the family do not count, unless fewer are left than one nesting level has: then it is the level that covers most time. For processes that use GPUs
-// and do not have this family, such as those of another program, a family of their own is chosen in the same way; their series follow those of the
-// first family. Ranges of communication libraries do not count. Neither do ranges that PyTorch marks by itself (operators, Python functions, parts of a
+// Ranges inside another of the family do not count, unless fewer are left than one nesting level has: then it is the level that covers most time. For processes
+// that use GPUs and do not have this family, such as those of another program, a family of their own is chosen in the same way; their series follow those of
+// the first family. Ranges of communication libraries do not count. Neither do ranges that PyTorch marks by itself (operators, Python functions, parts of a
 // step), except the steps of its profiler, nor those that XLA (JAX, TensorFlow) marks for its compilation and operations. If nothing else is found, the
 // executions of an XLA module start iterations: of the module whose executions take most time, including the work that they launch on GPUs, but outside
 // of compilation. Empty if there is no such family.

@@ -72,6 +72,7 @@ pid_t start(const Command& command, const Pipe& input, const Pipe& output, const
   posix_spawn_file_actions_adddup2(&actions, input.end(0), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output.end(1), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, messages.end(1), STDERR_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);  // other threads may just have opened files
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t ours;

@@ -326,10 +326,12 @@ void TimelineView::askForTime() {
 void TimelineView::askForMarker() {
   const TimeRange visible = visibleRange();
   Nanoseconds time = parts_->canvas->edgeAtCursor().value_or(visible.begin + visible.length() / 2);
+  std::optional<Nanoseconds> selected;
   if (const auto range = selection().latestTime())
-    time = range->begin;
+    selected = range->begin;
   else if (selectedEvent().valid())
-    time = trace()->event(selectedEvent()).start;
+    selected = trace()->event(selectedEvent()).start;
+  if (selected && *selected >= visible.begin && *selected < visible.end) time = *selected;  // else nobody would see what is marked
   const QRect ruler = parts_->ruler->geometry();
   const Viewport viewport{visible, std::max(1, ruler.width())};
   const int x = std::clamp(static_cast<int>(viewport.x_at(time)), 0, std::max(0, ruler.width() - 180));
@@ -345,11 +347,14 @@ void TimelineView::measureFrom(RangeEnd end) {
     time = end == RangeEnd::kBegin ? event.start : event.end();
   }
   if (!time) return;
-  const TimeRange before = selectedRange().value_or(TimeRange{*time, *time});
-  if (end == RangeEnd::kBegin)
-    setSelectedRange(TimeRange{*time, before.end > *time ? before.end : visibleRange().end});
+  const std::optional<TimeRange> before = selectedRange();
+  const bool is_begin = end == RangeEnd::kBegin;
+  if (!before) return setSelectedRange(is_begin ? TimeRange{*time, visibleRange().end} : TimeRange{visibleRange().begin, *time});
+  // Of two points that were set in the opposite order, the first stays an end.
+  if (is_begin)
+    setSelectedRange(*time < before->end ? TimeRange{*time, before->end} : TimeRange{before->end, *time});
   else
-    setSelectedRange(TimeRange{before.begin < *time ? before.begin : visibleRange().begin, *time});
+    setSelectedRange(*time > before->begin ? TimeRange{before->begin, *time} : TimeRange{*time, before->begin});
 }
 
 void TimelineView::setHighlightedText(const QString& text) { parts_->state.setHighlighted(text.toStdString()); }
