@@ -706,13 +706,11 @@ std::optional<Slower> find_slower(const Search& search, const OfProcess& of) {
 
 std::string_view advice_about_growth(const Excess& most, Waiting waiting) {
   if (most.time > 0 && most.component == kWork)
-    return "Compare kernels and copies of one of the last iterations and of one of the first: inputs that become longer, data that is kept and processed "
-           "again, "
-           "or a GPU that becomes warm and slower (lanescope profile --gpu-metrics-devices shows its clocks).";
+    return "Compare kernels and copies of one of the last iterations and of one of the first: inputs that become longer, data that is kept and "
+           "processed again, or a GPU that becomes warm and slower (lanescope profile --gpu-metrics-devices shows its clocks).";
   if (most.time > 0 && most.component >= kCommunicating) return advice_about(most.component, waiting);
-  return "Compare one of the last iterations with one of the first: lists, caches and logs that grow, memory that is never freed or falls into pieces, and "
-         "files "
-         "that become longer are usual reasons.";
+  return "Compare one of the last iterations with one of the first: lists, caches and logs that grow, memory that is never freed or falls into "
+         "pieces, and files that become longer are usual reasons.";
 }
 
 Finding finding_of(const Search& search, const Slower& slower, std::size_t others) {

@@ -1,4 +1,4 @@
-// Drawings over events: gaps, waiting parts of collectives, corners of launches whose counters were read, and marks of the cursor.
+// Drawings over events: gaps, waiting parts of collectives, corners of launches whose counters were read, and what is marked and measured at the cursor.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -263,4 +263,46 @@ TEST_CASE("the cursor has repainted what it leaves and what it comes to, and not
     window.canvas->update();
     CHECK(on_screen() == after);
   }
+}
+
+TEST_CASE("brackets measure between two edges of events") {
+  const Window window;
+  const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 0});
+  window.move({window.viewport().x_at(300'000) + 3, kernel.y()});
+  window.key(Qt::Key_BracketLeft);
+  window.move({window.viewport().x_at(700'000) - 4, kernel.y()});
+  window.key(Qt::Key_BracketRight);
+  REQUIRE(window.view->selectedRange() == TimeRange{300'000, 700'000});
+}
+
+TEST_CASE("brackets measure between two edges also if the later one is set first") {
+  const Window window;
+  const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 0});
+  const QPointF earlier{window.viewport().x_at(300'000) + 3, kernel.y()}, later{window.viewport().x_at(700'000) - 4, kernel.y()};
+  window.move(later);
+  window.key(Qt::Key_BracketLeft);
+  window.move(earlier);
+  window.key(Qt::Key_BracketRight);
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
+  window.view->setSelectedRange(std::nullopt);
+  window.move(earlier);
+  window.key(Qt::Key_BracketRight);
+  window.move(later);
+  window.key(Qt::Key_BracketLeft);
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
+}
+
+TEST_CASE("a marker asked for by key is at the cursor if what is selected is out of sight") {
+  const Window window;
+  window.view->selectEvent({window.lane(TrackKind::kKernels), 0});  // from 100 us on
+  window.view->setVisibleRange({600'000, 1'000'000});
+  const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 1});
+  window.move({window.viewport().x_at(700'000) + 2, kernel.y()});
+  window.key(Qt::Key_M, Qt::ControlModifier);
+  auto* prompt = window.view->findChild<QLineEdit*>();
+  REQUIRE(prompt);
+  QTest::keyClicks(prompt, "here");
+  QTest::keyClick(prompt, Qt::Key_Return);
+  REQUIRE(window.view->markers().size() == 1);
+  CHECK(window.view->markers().front().time == 700'000);
 }
