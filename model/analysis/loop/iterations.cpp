@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -115,9 +116,19 @@ OfCandidate ranges_of(const Trace& trace, Families& families, const Candidate& c
 }
 
 // A family may occur at several nesting levels of a thread, such as steps of which some lie inside a range "warm phase". Then one candidate takes the place
-// of those of the lanes, unless it has fewer ranges than one of them, as where an outer range of the same family holds all others.
-void join_lanes(const Trace& trace, Families& families, std::vector<Candidate>& of_track) {
+// of those of the lanes, unless it has fewer ranges than one of them, as where an outer range of the same family holds all others. Each takes a
+// passage over the track, so only the family `wanted` is joined, or, if it is empty, those that take most time: no other one is chosen.
+void join_lanes(const Trace& trace, Families& families, std::string_view wanted, std::vector<Candidate>& of_track) {
+  constexpr std::size_t kMostJoined = 16;
   std::stable_sort(of_track.begin(), of_track.end(), [](const Candidate& a, const Candidate& b) { return a.family < b.family; });
+  std::map<FamilyId, Nanoseconds> times;
+  for (const Candidate& one : of_track) times[one.family] += one.total;
+  std::vector<Nanoseconds> longest;
+  longest.reserve(times.size());
+  for (const auto& [family, time] : times) longest.push_back(time);
+  std::sort(longest.begin(), longest.end(), std::greater<>());
+  const Nanoseconds least = longest.size() > kMostJoined ? longest[kMostJoined] + 1 : 0;
+  const auto is_joined = [&](FamilyId family) { return wanted.empty() ? times[family] >= least : families.text(family) == wanted; };
   std::vector<Candidate> joined;
   for (auto first = of_track.begin(); first != of_track.end();) {
     const auto last = std::find_if(first, of_track.end(), [&](const Candidate& other) { return other.family != first->family; });
@@ -128,7 +139,7 @@ void join_lanes(const Trace& trace, Families& families, std::vector<Candidate>& 
     together.lane = trace.track_of(first->lane).lanes.front();
     together.lane_span = trace.lane(together.lane).extent().length();
     together.count = together.total = 0;
-    if (last - first > 1 && all <= kMostIterations)
+    if (last - first > 1 && all <= kMostIterations && is_joined(first->family))
       for (const EventRef range : ranges_of(trace, families, together).ranges) {
         ++together.count;
         together.total += trace.lane(range.lane).end(range.index) - trace.lane(range.lane).start(range.index);
@@ -144,7 +155,8 @@ void join_lanes(const Trace& trace, Families& families, std::vector<Candidate>& 
   of_track = std::move(joined);
 }
 
-std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Marks marks) {
+// `wanted`: the family that is asked for; empty: any.
+std::vector<Candidate> candidates_of(const Trace& trace, Families& families, std::string_view wanted, Marks marks) {
   constexpr FamilyId kNotAsked = kNone, kNotCounted = kNone - 1;
   std::vector<Candidate> candidates;
   std::array<std::vector<FamilyId>, 2> counted;  // of names: the families of those that may be iterations, of operators and of others
@@ -193,7 +205,7 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
         of_track.insert(of_track.end(), in_lane.begin(), in_lane.end());
     }
     // Executions of XLA stay apart by lane: their GPU time is known by lane.
-    if (marks == Marks::kIterations && track.lanes.size() > 1) join_lanes(trace, families, of_track);
+    if (marks == Marks::kIterations && track.lanes.size() > 1) join_lanes(trace, families, wanted, of_track);
     if (candidates.empty())
       candidates = std::move(of_track);
     else
@@ -407,9 +419,10 @@ std::vector<IterationSeries> series_of_all(const Trace& trace, Families& familie
 std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted, SharedLaunchIndex& launches) {
   constexpr std::array kAll{Marks::kIterations, Marks::kXlaExecutions};
   std::map<Marks, std::vector<Candidate>> known;
+  const std::string family_wanted = wanted.empty() ? std::string() : name_family(wanted);
   const auto candidates = [&](Marks marks) -> const std::vector<Candidate>& {
     const auto [entry, is_new] = known.try_emplace(marks);
-    if (is_new) entry->second = candidates_of(trace, families, marks);
+    if (is_new) entry->second = candidates_of(trace, families, family_wanted, marks);
     return entry->second;
   };
   const auto series_of_family = [&](FamilyId family, Marks marks) {

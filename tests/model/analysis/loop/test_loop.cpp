@@ -8,6 +8,7 @@
 #include "model/events/launch_index.h"
 #include "scenario.h"
 #include "support/catch.h"
+#include "support/cost.h"
 
 using namespace lanescope;
 using namespace lanescope::analysis;
@@ -131,6 +132,27 @@ TEST_CASE("ranges of the loop's family inside another of it are counted, in the 
   REQUIRE(diff);
   CHECK(diff->first_inside == 2);
   CHECK_THAT(alignment_words(*diff), contains_text("40 (without 2 inside another) in A"));
+}
+
+TEST_CASE("very many families at several nesting levels take no passage over the trace each") {
+  // 100,000 families at two levels of a thread: a passage for each would be over 20 billion ranges.
+  Scenario program;
+  const auto name = [](int i) {
+    std::string letters;
+    for (; letters.size() < 4; i /= 26) letters += static_cast<char>('a' + i % 26);
+    return letters;
+  };
+  for (int i = 0; i < 100'000; ++i) {
+    const Nanoseconds t = i * kMicrosecond;
+    program.range(name(i), t, t + 800);
+    program.range(name((i * 7 + 3) % 100'000), t + 100, t + 500, 1);
+  }
+  const auto trace = program.trace();
+  const lanescope::test::Cost cost = lanescope::test::cost_of([&] {
+    Families families(*trace);
+    CHECK(find_iterations(*trace, families, "").empty());
+  });
+  CHECK(cost.seconds < lanescope::test::kMostSeconds);
 }
 
 TEST_CASE("a range that ends a nanosecond late does not hide the next iteration") {
