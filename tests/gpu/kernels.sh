@@ -31,8 +31,11 @@ for what in saxpy graph threads coop exit; do
   timed "${what}_source" "$lanescope" kernels --set source -- ./programs $what
 done
 timed ncu_source ncu --section SourceCounters --clock-control none --cache-control none ./zoo
-# Of short kernels, one launch has too few samples: atomics 250.
-timed ncu_samples ncu --section SourceCounters --clock-control none --cache-control none --csv --page raw -k 'regex:divergent|atomics|fp64|small_grid|low_occ' ./zoo 12
+# Each 2^9, 2^10 and 2^11 cycles: ncu's samples are at the same moments of each launch, so its shares of short kernels depend on how often it samples.
+for interval in 4 5 6; do
+  timed ncu_samples_$interval ncu --section SourceCounters --warp-sampling-interval $interval --warp-sampling-buffer-size 134217728 --clock-control none --cache-control none -f -o samples_$interval ./zoo
+  ncu -i samples_$interval.ncu-rep --page source --csv > ncu_samples_$interval.csv 2> ncu_samples_$interval.csv.err
+done
 timed ncu_application ncu --set full --replay-mode application --clock-control none --cache-control none --csv --page raw ./zoo
 for round in 1 2; do timed ncu_sol ncu --section SpeedOfLight --clock-control none --cache-control none ./zoo; done
 for round in full again; do timed ncu_$round ncu --set full --clock-control none --cache-control none --csv --page raw ./zoo; done
@@ -40,14 +43,14 @@ for trace in triage full spread sampled some; do
   "$lanescope" kernels --page raw -q -f csv -o - $trace.trace > $trace.csv 2> $trace.csv.err
   "$lanescope" kernels $trace.trace > $trace.txt 2>&1
 done
-"$lanescope" query -q -f csv -o pc.csv pc.trace 'SELECT name, reason, sum(samples) FROM pc_samples GROUP BY name, reason' > pc.csv.err 2>&1
+"$lanescope" query -q -f csv -o pc.csv pc.trace 'SELECT name, reason, sum(samples) FROM pc_samples WHERE offset > 0 GROUP BY name, reason' > pc.csv.err 2>&1
 "$lanescope" kernels -q -f csv -o - ncu_full.out > ncu_verdicts.csv 2> /dev/null
 for set in triage full sampled; do "$lanescope" kernels -q -f csv -o - $set.trace > ${set}_verdicts.csv 2> /dev/null; done
 "$lanescope" stats -r instruction_count_sum -q -f csv -o - source.trace > source.csv 2> source.csv.err
 [ -z "$out" ] || cp -- *.csv *.txt *.err *.out times triage.trace full.trace spread.trace some.trace source.trace "$out/" 2> /dev/null
 PYTHONPATH=$here python3 - <<'P'
 import csv, collections
-from ncu_values import EXACT as exact, apart, brief, is_share, of_lanescope as ours, of_ncu as ncus, outside as is_outside
+from ncu_values import EXACT as exact, apart, brief, is_share, of_lanescope as ours, of_ncu as ncus, outside as is_outside, stalls_of_ncu
 failures = 0
 def check(what, holds, found=""):
     global failures
@@ -101,22 +104,25 @@ check("shares and ratios within 2 % of ncu's in nine of ten", len(far) <= shares
 far_hits = [h for h in hit_rates if abs(h[2] - h[3]) > 2]
 check("no hit rate beyond 100 %", all(0 <= h[2] <= 100 for h in hit_rates), f"{len(hit_rates)} rates")
 check("hit rates of kernels with a million sectors of L2 within 2 points in nine of ten", len(far_hits) <= max(1, len(hit_rates) / 10), f"{len(far_hits)} of {len(hit_rates)} {far_hits[:6]}")
-stalls = "smsp__pcsamp_warps_issue_stalled_"
-mine, theirs = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
-for file in ("ncu_full.out", "ncu_again.out", "ncu_samples.out"):
-    for name, values in ncus(file):
-        for metric, count in values.items():
-            if metric.startswith(stalls) and not metric.endswith("_not_issued"): theirs[name][metric[len(stalls):]] += count
+# Without the first instruction: which kernel a warp belongs to that has not issued it, continuous sampling does not say (ADR 16).
+mine = collections.defaultdict(collections.Counter)
 for name, reason, count in csv.reader(open("pc.csv")):
     if count.isdecimal(): mine[brief(name)][reason] += int(count)
+theirs = collections.defaultdict(list)
+for interval in (4, 5, 6):
+    for name, reasons in stalls_of_ncu(f"ncu_samples_{interval}.csv"): theirs[name].append(reasons)
 share = lambda counter, reason: 100 * counter[reason] / max(1, sum(counter.values()))
 far_samples = {}
-for name in theirs:
-    reasons = set(theirs[name]) | set(mine[name])
-    far_samples[name] = max((abs(share(mine[name], r) - share(theirs[name], r)), r, round(share(mine[name], r), 1), round(share(theirs[name], r), 1)) for r in reasons)
-    print("      samples of", name, sum(mine[name].values()), int(sum(theirs[name].values())), "furthest", *far_samples[name][1:])
+for name, runs in theirs.items():
+    apart_by = {}
+    for reason in set(mine[name]).union(*runs):
+        value, shares_of_ncu = share(mine[name], reason), [share(run, reason) for run in runs]
+        apart_by[reason] = (max(min(shares_of_ncu) - value, value - max(shares_of_ncu), 0), round(value, 1), *(round(v, 1) for v in shares_of_ncu))
+    reason = max(apart_by, key=lambda r: apart_by[r][0])
+    far_samples[name] = (round(apart_by[reason][0], 1), reason, *apart_by[reason][1:])
+    print("      samples of", name, sum(mine[name].values()), [sum(run.values()) for run in runs], "furthest", *far_samples[name])
 bad = [(n, *f) for n, f in far_samples.items() if f[0] > 3]
-check("shares of what warps wait for within 3 points of ncu's samples in ten of twelve", len(far_samples) == 12 and len(bad) <= 2, f"{len(bad)} of {len(far_samples)} {bad}")
+check("shares of what warps wait for within 3 points of ncu's samples in eleven of twelve", len(far_samples) == 12 and len(bad) <= 1, f"{len(bad)} of {len(far_samples)} {bad}")
 known = {"transpose_naive": ("L2 cache", "global_access"), "transpose_shared": ("L1 cache and shared memory", "bank_conflicts"), "transpose_padded": ("DRAM bandwidth", ""),
          "saxpy": ("DRAM bandwidth", ""), "strided": ("DRAM bandwidth", "global_access"), "gemm_naive": ("L1 cache and shared memory", "global_access"),
          "divergent": ("compute", "divergence"), "atomics": ("latency", "atomics"), "spill": ("L2 cache", "local_memory"), "fp64": ("compute", "fp64"),

@@ -47,6 +47,30 @@ def of_ncu(file):
     return kernels
 
 
+# Reasons of stalls as ncu shortens them on its page "source".
+STALLS = {"dispatch": "dispatch_stall", "imc": "imc_miss", "lg": "lg_throttle", "long_sb": "long_scoreboard", "math": "math_pipe_throttle", "mio": "mio_throttle",
+          "no_inst": "no_instructions", "short_sb": "short_scoreboard", "tex": "tex_throttle", "sleep": "sleeping"}
+
+
+def stalls_of_ncu(file):
+    """[(brief name, {reason: samples})] of `ncu --page source --csv`, without each kernel's first instruction, in the order of launches."""
+    kernels = []
+    for line in csv.reader(open(file, errors="replace")):
+        if line[:1] == ["Kernel Name"]:
+            kernels.append((brief(line[1]), collections.Counter()))
+            header, first = None, True
+        elif kernels and header is None:
+            header = line
+        elif kernels and first:
+            first = False
+        elif kernels:
+            for column, text in zip(header, line):
+                if column.startswith("stall_") and "(" not in column and text.isdecimal():
+                    reason = column[len("stall_"):]
+                    kernels[-1][1][STALLS.get(reason, reason)] += int(text)
+    return kernels
+
+
 def is_share(metric):
     """Whether it is a share or a ratio but not a hit rate: these have tolerances in points."""
     return "hit_rate" not in metric and (".pct" in metric or ".ratio" in metric or "per_cycle" in metric)

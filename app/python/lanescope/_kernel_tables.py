@@ -301,7 +301,7 @@ RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
                 _CONTEXT,
                 RecordColumn("period", "int64", "", "cycles of a multiprocessor between two of its samples"),
                 RecordColumn("dropped", "int64", "", "samples for which there was no room, or whose function is not known"),
-                RecordColumn("other_samples", "int64", "", "samples of kernels that do not belong to the program"),
+                RecordColumn("other_samples", "int64", "", "samples of no known kernel: of other programs' kernels, and of warps that had not issued their first instruction"),
                 RecordColumn("buffer_was_full", "bool", "", "whether the hardware lost samples that could not be counted"),
                 RecordColumn("every", "int64", "ns", "time from the start of this window to the start of the next one; nothing was sampled between the windows. 0: sampling was continuous"),
             ),

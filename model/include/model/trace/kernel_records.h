@@ -51,10 +51,11 @@ struct PcSampleWindow {
   TimeRange time;
   std::uint64_t period = 0;  // cycles of a multiprocessor between two of its samples
   std::vector<PcSample> samples;
-  std::uint64_t dropped = 0;        // samples for which there was no room
-  std::uint64_t other_samples = 0;  // of kernels that do not belong to the program
-  bool buffer_was_full = false;     // the hardware's buffer: it lost samples that nobody could count
-  Nanoseconds every = 0;            // from its start to the start of the next window, with no samples in between; 0: sampling went on all the time
+  std::uint64_t dropped = 0;  // samples for which there was no room
+  // Of kernels of others, and of warps that had not issued their first instruction: CUPTI does not say which kernel these belong to (ADR 16).
+  std::uint64_t other_samples = 0;
+  bool buffer_was_full = false;  // the hardware's buffer: it lost samples that nobody could count
+  Nanoseconds every = 0;         // from its start to the start of the next window, with no samples in between; 0: sampling went on all the time
 };
 
 enum class KernelReplay : std::uint8_t {
