@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "collector/channel/layout.h"
 #include "collector/session/planned_file.h"
+#include "collector/session/python_functions.h"
 #include "file/machine.h"
 #include "file/trace_output.h"
 #include "model/file/last_path_part.h"
@@ -72,6 +73,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   log_->tell([this](const std::string& sentence) { report(sentence); });
   const bool has_file = log_->is_open();
   processes_.share_memory(free_memory());
+  if (request_.settings.domain_rule == DomainRule::kAll) processes_.await_ranges_of(modules_of(request_.python_functions));
   if (has_file) processes_.begin_part(start_.epoch());
   if (has_file) write_clocks();
   state_ = request_.delay > 0ns ? RecordingState::kDelayed : has_file ? RecordingState::kRecording : RecordingState::kWaiting;

@@ -333,6 +333,7 @@ Result<std::filesystem::path> Recording::Run::close_file(EndReason reason) {
   } else {
     if (!shared_by_.empty() && !log_->has_shares())
       warn("No process was started with " + shared_by_.front() + " in its environment: all is in " + path.string() + ".");
+    if (const std::optional<std::string> sentence = processes_.marked_modules().take_sentence()) warn(*sentence);
     write_clocks();
     proto::SessionEnd last;
     last.set_time(stopped_);

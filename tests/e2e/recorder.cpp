@@ -14,15 +14,11 @@
 
 #include "model/trace/load.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
 namespace lanescope::test {
 namespace {
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // A process and all its descendants.
 std::vector<pid_t> family(pid_t process) {

@@ -162,7 +162,7 @@ def _count_of_loads() -> Callable[[], int]:
     return count
 
 
-def _look_for_tool() -> None:
+def look_for_tool() -> None:
     """If there is no tool yet, looks for the one that the process was started with, or for our agent, which `lanescope attach` may have loaded meanwhile."""
     global _next_look, _loaded
     with _setup:  # threads that start ranges meanwhile wait here, or their ranges would be lost
@@ -239,7 +239,7 @@ class Range(contextlib.ContextDecorator):
         if _push is None:
             if _now() < _next_look:
                 return self
-            _look_for_tool()
+            look_for_tool()
         if self._domain is not None and _push_in is not None:
             _push_in(_handle_of(self._domain), self._attributes)
         elif _push is not None:

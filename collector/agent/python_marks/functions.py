@@ -28,10 +28,7 @@ _KINDS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types
 _NAMED_KINDS = ("cython_function_or_method",)  # a type of each module that Cython made
 
 
-def _say(sentence):
-    print("lanescope: %s" % sentence, file=sys.stderr)
-
-
+@functools.lru_cache(maxsize=None)
 def _color(given):
     """The ARGB value of a name, of #RRGGBB, or of a number (0xRRGGBB, 0xAARRGGBB); None if `given` is none of these."""
     if given is None or isinstance(given, bool):
@@ -44,20 +41,29 @@ def _color(given):
         try:
             number = int(given[1:], 16) if given.startswith("#") else int(given, 0)
         except ValueError:
-            _say("the colour %r is not known: ranges have none" % given)
+            _say("The colour %r of functions of Python is not known: their ranges have none." % given)
             return None
     return (number if number > 0xFFFFFF else number | 0xFF000000) & 0xFFFFFFFF
 
 
 @functools.lru_cache(maxsize=None)
-def _nvtx():
+def _beside(name):
+    """Loads a file beside this one, which is not on the path of others."""
     from importlib import util
 
-    spec = util.spec_from_file_location("_lanescope_nvtx", os.path.join(os.path.dirname(os.path.abspath(__file__)), "nvtx.py"))
+    spec = util.spec_from_file_location("_lanescope_" + name, os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"))
     module = util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _nvtx():
+    return _beside("nvtx")
+
+
+def _say(sentence):
+    _beside("messages").tell(sentence, _nvtx)
 
 
 # A mark takes a stack frame of its own above the function's, and some more frames for a moment. While marked functions are on the stack, the recursion limit is
@@ -153,6 +159,7 @@ class _Function:
         """Marks the function. Returns why it could not be marked, or None."""
         name = "%s.%s" % (module.__name__, self._way)
         try:
+            self._argb = _color(self._color)
             *owners, attribute = self._way.split(".")
             self._wrap(functools.reduce(getattr, owners, module), attribute, name)
         except AttributeError:
@@ -184,7 +191,7 @@ class _Function:
         kind = _nvtx().returns_before_it_runs(function)
         if kind:
             raise TypeError("it is %s, whose call returns before it runs" % kind)
-        mark = _nvtx().annotate(name, color=self._color, domain=self._domain)
+        mark = _nvtx().annotate(name, color=self._argb, domain=self._domain)
 
         @functools.wraps(function)
         def call(*arguments, **named):
@@ -214,9 +221,9 @@ _MOST_TOLD = 20  # functions of a module that could not be marked
 def _mark(functions, module):
     reasons = [reason for reason in (function.mark_in(module) for function in functions) if reason is not None]
     for reason in reasons[:_MOST_TOLD]:
-        _say(reason)
+        _say(reason + ".")
     if len(reasons) > _MOST_TOLD:
-        _say("%d more functions of %s are not marked" % (len(reasons) - _MOST_TOLD, module.__name__))
+        _say("%d more functions of %s are not marked." % (len(reasons) - _MOST_TOLD, module.__name__))
 
 
 def read(path):
@@ -228,11 +235,9 @@ def read(path):
         for given in group["functions"]:
             own = given if isinstance(given, dict) else {"function": given}
             functions.setdefault(group["module"], []).append(
-                _Function(own["function"], _color(own.get("color", group.get("color"))), own.get("domain", group.get("domain"))))
+                _Function(own["function"], own.get("color", group.get("color")), own.get("domain", group.get("domain"))))
 
-    if functions.pop("__main__", None):
-        _say("functions of the program's own file (__main__) are not marked, since they do not exist before it runs: import them from a module")
-
+    functions.pop("__main__", None)  # they do not exist before the program runs; the recorder says so
     def marker(of_module):
         return lambda module: _mark(of_module, module)
 

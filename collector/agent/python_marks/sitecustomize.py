@@ -22,6 +22,25 @@ def _import_the_next_one():
         sys.modules[__name__] = ours
 
 
+def _module_beside(name):
+    """Loads a file beside this one, which is not on the path of others."""
+    from importlib import util
+
+    known = sys.modules.get("_lanescope_" + name)
+    if known is not None:
+        return known
+    spec = util.spec_from_file_location("_lanescope_" + name, os.path.join(_HERE, name + ".py"))
+    module = util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _tell(sentence):
+    """Tells the user a sentence (messages.py)."""
+    _module_beside("messages").tell(sentence, lambda: _module_beside("nvtx"))
+
+
 def _without_wait_for_the_gpu(torch, change, *arguments):
     """Calls `change`. emit_nvtx waits for the GPU at its start and end, which would make the program use one, so synchronize() does nothing meanwhile."""
     wait = torch.cuda.synchronize
@@ -42,7 +61,7 @@ def _mark_operations(torch):
         # PyTorch warns if marks are still on at its end.
         atexit.register(_without_wait_for_the_gpu, torch, ranges.__exit__, None, None, None)
     except Exception as error:  # a PyTorch without NVTX, or a newer one with another interface: the program goes on without ranges
-        print("lanescope: the operations of PyTorch are not marked: %s" % error, file=sys.stderr)
+        _tell("The operations of PyTorch are not marked: %s" % error)
 
 
 class _Finder:
@@ -101,22 +120,11 @@ def _have_marked(spec, marks):
         pass
 
 
-def _module_beside(name):
-    """Loads a file beside this one, which is not on the path of others."""
-    from importlib import util
-
-    spec = util.spec_from_file_location("_lanescope_" + name, os.path.join(_HERE, name + ".py"))
-    module = util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def _mark_functions(file):
     try:
         named = _module_beside("functions").read(file)
     except Exception as error:  # the file changed, or Python is too old: the program goes on without ranges
-        print("lanescope: functions are not marked: %s" % error, file=sys.stderr)
+        _tell("Functions of Python are not marked: %s" % error)
         return
     for module, mark in named.items():
         if module in sys.modules:

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <string_view>
 
 namespace lanescope::session {
 namespace {
@@ -56,6 +58,33 @@ Result<std::filesystem::path> python_functions(const std::string& file) {
     if (!fault) fault = fault_of_module(module);
   if (fault) return error_of(file, "has " + *fault + R"(. It should read: [{"module": "numpy", "functions": ["dot"]}])");
   return std::filesystem::absolute(file);
+}
+
+std::vector<std::string> modules_of(const std::filesystem::path& file) {
+  std::ifstream input(file, std::ios::binary);
+  const nlohmann::json modules = nlohmann::json::parse(input, nullptr, false);
+  std::set<std::string> names;
+  if (modules.is_array())
+    for (const nlohmann::json& module : modules)
+      if (!fault_of_module(module)) names.insert(module["module"].get<std::string>());
+  return {names.begin(), names.end()};
+}
+
+std::optional<std::string> option_against_marks(std::span<const std::string> command) {
+  if (command.empty() || !std::filesystem::path(command[0]).filename().string().starts_with("python")) return std::nullopt;
+  constexpr std::string_view kWithValue = "WXcm";
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    const std::string& option = command[i];
+    if (option.size() < 2 || option[0] != '-' || option[1] == '-') return std::nullopt;
+    for (std::size_t at = 1; at < option.size(); ++at) {
+      if (const char letter = option[at]; letter == 'I' || letter == 'E' || letter == 'S') return std::string{'-', letter};
+      if (option[at] == 'c' || option[at] == 'm') return std::nullopt;
+      if (kWithValue.find(option[at]) == std::string_view::npos) continue;
+      if (at + 1 == option.size()) ++i;
+      break;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace lanescope::session

@@ -8,6 +8,7 @@
 
 #include "collector/channel/layout.h"
 #include "collector/session/library_traces.h"
+#include "collector/session/python_functions.h"
 #include "processes/proc.h"
 
 namespace lanescope::session {
@@ -119,9 +120,16 @@ void add_markers(TargetEnvironment& target, const LaunchRequest& request, const 
     target.warnings.push_back(lies_badly(what, folder, "a colon"));
     return;
   }
+  if (const auto option = option_against_marks(request.command))
+    target.warnings.push_back(std::string(what) + " are not marked: with " + *option + ", Python does not load what marks them. Start it without " + *option +
+                              ".");
   put_in_front(target.variables, kPythonPath, python);
   if (marks_pytorch) set(target.variables, kPytorchRanges, request.pytorch == PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx");
-  if (marks_functions) set(target.variables, kPythonFunctions, request.python_functions);
+  if (!marks_functions) return;
+  set(target.variables, kPythonFunctions, request.python_functions);
+  const std::vector<std::string> modules = modules_of(request.python_functions);
+  if (std::find(modules.begin(), modules.end(), kProgramItself) != modules.end())
+    target.warnings.push_back("Functions of the program's own file (__main__) are not marked: they do not exist before it runs. Import them from a module.");
 }
 
 }  // namespace

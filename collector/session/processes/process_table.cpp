@@ -67,6 +67,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
   const ProcessDescription& known = is_known && !is_path(description.executable) ? observed_description : description;
   live_.push_back(std::make_unique<TargetProcess>(instance, pid, known, introduction, log_, naming_, report_, room_));
   share_memory(free_memory_);
+  live_.back()->tell_of_ranges(modules_);
   if (threads_) live_.back()->name_python_by(threads_->python());
   return *live_.back();
 }

@@ -45,6 +45,9 @@ class ProcessTable {
     environments_->ask_for(std::vector<std::string_view>(shared_by_.begin(), shared_by_.end()));
   }
 
+  // Of these Python modules, the ranges are awaited. Called before processes are added.
+  void await_ranges_of(const std::vector<std::string>& modules) { modules_ = MarkedModules(modules); }
+  [[nodiscard]] MarkedModules& marked_modules() noexcept { return modules_; }
   // Adds the launched process, which is our child. `since`: when it became its program, CLOCK_MONOTONIC ns. `environment`: "NAME=value", what the program was
   // started with, which can't be read if it has ended already.
   void add_launched(pid_t pid, const ProcessDescription& description, std::int64_t since, std::span<const std::string> environment = {});
@@ -211,6 +214,7 @@ class ProcessTable {
   std::optional<ExitStatus> launched_status_;
   std::uint32_t joined_ = 0;
   std::size_t next_to_drain_ = 0;  // of live_
+  MarkedModules modules_;
   std::vector<std::unique_ptr<TargetProcess>> live_;
   std::vector<Heirs> heirs_;  // of processes that ended
   Survivors survivors_;

@@ -53,6 +53,7 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
           [this](const proto::EventChunk& chunk, std::uint32_t events) {
             const char* kind = chunk.has_nvtx_ranges() ? "nvtx_range" : chunk.has_nvtx_marks() ? "nvtx_mark" : "os_runtime";
             events_by_kind_[kind] += events;
+            if (modules_ != nullptr) modules_->note(chunk);
             log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_SESSION, events}, chunk);
           },
           room),

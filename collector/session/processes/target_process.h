@@ -30,6 +30,7 @@
 #include "records/agent_frames.h"
 #include "records/code_naming.h"
 #include "records/event_encoder.h"
+#include "records/marked_modules.h"
 #include "records/nvtx_assembler.h"
 #include "records/payload_schemas.h"
 #include "records/thread_names.h"
@@ -125,6 +126,8 @@ class TargetProcess {
   void await(const CaptureRange& range);
 
   // Sets what knows the Python functions in which calls were made; null if nothing does.
+  // From here on `modules`, which must outlive *this, is told of the process's ranges.
+  void tell_of_ranges(MarkedModules& modules) noexcept { modules_ = &modules; }
   void name_python_by(std::shared_ptr<const python::Sampler> python) { python_ = std::move(python); }
 
   // From here on, what arrives belongs to another file.
@@ -223,6 +226,7 @@ class TargetProcess {
   bool has_described_files_ = false;
 
   PayloadSchemas payload_schemas_;
+  MarkedModules* modules_ = nullptr;
   EventEncoder encoder_;
   NvtxAssembler assembler_;
   std::shared_ptr<const python::Sampler> python_;

@@ -2,7 +2,9 @@
 #include <fstream>
 
 #include "../recorder.h"
+#include "collector/session/python_functions.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -96,9 +98,9 @@ TEST_CASE("named functions of Python have a range a call, and do what they did")
   CHECK_THAT(ran.messages, contains_text("work.later is not marked: it is a coroutine"));
   CHECK_THAT(ran.messages, contains_text("work.number is not marked: it is no function"));
   CHECK_THAT(ran.messages, contains_text("work.nothing.here is not marked: there is none"));
-  CHECK_THAT(ran.messages, contains_text("functions of the program's own file (__main__) are not marked"));
+  CHECK_THAT(ran.messages, contains_text("Functions of the program's own file (__main__) are not marked"));
   CHECK_THAT(ran.messages, !contains_text("__main__.model"));
-  CHECK_THAT(ran.messages, !contains_text("never_imported"));
+  CHECK_THAT(ran.messages, contains_text("No range was recorded of the Python module never_imported: "));
 
   // With only one domain recorded: the functions that belong to it.
   CHECK(record(folder, {"--python-functions-trace=functions.json", "--nvtx-domain-include=own"}).code == 0);
@@ -137,6 +139,56 @@ TEST_CASE("callables that are more than functions stay what they are, and are na
     CHECK_THAT(ran.messages, contains_text("work." + name + " is not marked: it is an object of the class _lru_cache_wrapper"));
   CHECK_THAT(ran.messages, contains_text("work.bound is not marked: it is an object of the class partial"));
   CHECK_THAT(ran.messages, contains_text("work.operation is not marked: it is an object of the class Operation"));
+}
+
+TEST_CASE("the program's standard error has only what the program says, and the file has what could not be marked") {
+  if (!has_python()) {
+    WARN("python3 is not installed: not tried");
+    return;
+  }
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
+  write(folder / "mine/work.py", kModule);
+  write(folder / "functions.json",
+        R"([{"module": "work", "color": "greenish", "functions": ["plain", "numbers"]}, {"module": "wrok", "functions": ["plain"]}])");
+  const std::string program = "import work, sys\nwork.plain(1)\nprint('mine', file=sys.stderr)\n";
+  const Ran ran = run_lanescope(folder,
+                                {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", "--python-functions-trace=functions.json", "sh", "-c",
+                                 "exec python3 -c \"$1\" 2> own", "sh", program},
+                                {{"PYTHONPATH", folder / "mine"}});
+  CHECK(ran.code == 0);
+  CHECK(content(folder / "own") == "mine\n");
+  CHECK(ranges(folder, "work.plain") == 1);
+  const std::string told = run_lanescope(folder, {"info", "x.trace"}).output;
+  for (const char* sentence : {"The colour 'greenish' of functions of Python is not known", "work.numbers is not marked: it is a generator",
+                               "No range was recorded of the Python module wrok: no program imported it"}) {
+    CHECK_THAT(ran.messages, contains_text(sentence));
+    CHECK_THAT(told, contains_text(sentence));
+  }
+}
+
+TEST_CASE("a Python that loads no marks is named before it runs") {
+  const auto against = [](std::vector<std::string> command) { return session::option_against_marks(command).value_or("none"); };
+  CHECK(against({"python3", "-I", "a.py"}) == "-I");
+  CHECK(against({"/usr/bin/python3.11", "-uS", "a.py"}) == "-S");
+  CHECK(against({"python", "-W", "ignore", "-X", "dev", "-E", "-m", "a"}) == "-E");
+  CHECK(against({"python", "-WIgnore", "a.py", "-I"}) == "none");
+  CHECK(against({"python", "-c", "pass", "-I"}) == "none");
+  CHECK(against({"python", "-m", "a", "-S"}) == "none");
+  CHECK(against({"python", "-uBImS"}) == "-I");
+  CHECK(against({"python", "--version", "-I"}) == "none");
+  CHECK(against({"sh", "-I"}) == "none");
+  CHECK(against({}) == "none");
+
+  if (!has_python()) return;
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
+  write(folder / "functions.json", R"([{"module": "gc", "functions": ["get_threshold"]}])");
+  const Ran ran = run_lanescope(folder, {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", "--python-functions-trace=functions.json",
+                                         "python3", "-E", "-c", "import gc; gc.get_threshold()"});
+  CHECK(ran.code == 0);
+  CHECK(ranges(folder, "gc.get_threshold") == 0);
+  CHECK_THAT(ran.messages, contains_text("Functions of Python are not marked: with -E, Python does not load what marks them"));
 }
 
 TEST_CASE("functions of a module in the interpreter itself have a range a call, and the module is as without us") {

@@ -1,0 +1,31 @@
+// Which Python modules of --python-functions-trace have had no range yet.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lanescope/trace.pb.h"
+
+namespace lanescope::session {
+
+class MarkedModules {
+ public:
+  MarkedModules() = default;
+  explicit MarkedModules(const std::vector<std::string>& names) : without_ranges_(names.begin(), names.end()) {
+    without_ranges_.erase("__main__");  // has none, which is told when the program starts
+  }
+
+  // Notes the ranges in a chunk whose names no earlier chunk of its process had: those of a marked function are "module.function". O(strings) while modules are
+  // missing, else O(1).
+  void note(const proto::EventChunk& chunk);
+
+  // A sentence that names the modules without ranges, the first time that it is asked for; nothing if there are none.
+  [[nodiscard]] std::optional<std::string> take_sentence();
+
+ private:
+  std::set<std::string> without_ranges_;
+};
+
+}  // namespace lanescope::session
