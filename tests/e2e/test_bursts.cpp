@@ -17,12 +17,12 @@ using namespace lanescope::test;
 
 namespace {
 
-struct Recorded {
+struct RecordedBursts {
   Ran ran;
   std::shared_ptr<const Trace> trace;
 };
 
-Recorded record(std::vector<std::string> arguments, const std::vector<std::string>& options = {}) {
+RecordedBursts record(std::vector<std::string> arguments, const std::vector<std::string>& options = {}) {
   const TemporaryFolder folder;
   std::vector<std::string> command{"profile", "-t", "nvtx", "--cpuctxsw=none", "--sample=none", "-o", "x"};
   command.insert(command.end(), options.begin(), options.end());
@@ -37,7 +37,7 @@ Recorded record(std::vector<std::string> arguments, const std::vector<std::strin
 TEST_CASE("a burst of two million ranges is recorded whole, by one thread or by four") {
   const auto [threads, ranges] = GENERATE(values<std::pair<std::uint64_t, std::uint64_t>>({{1, 2'000'000}, {4, 500'000}}));
   CAPTURE(threads);
-  const Recorded recorded = record({"burst", std::to_string(threads), std::to_string(ranges)});
+  const RecordedBursts recorded = record({"burst", std::to_string(threads), std::to_string(ranges)});
   CHECK(recorded.ran.code == 0);
   CHECK(count_events(*recorded.trace, TrackKind::kNvtxRanges, "burst") == threads * ranges);
   const Completeness completeness = recorded.trace->processes()[0].completeness;
@@ -49,7 +49,7 @@ TEST_CASE("a burst of two million ranges is recorded whole, by one thread or by 
 
 TEST_CASE("ranges with 200,000 names are recorded whole, each with its name") {
   constexpr std::uint64_t kNames = 200'000;
-  const Recorded recorded = record({"names", std::to_string(kNames)});
+  const RecordedBursts recorded = record({"names", std::to_string(kNames)});
   CHECK(recorded.ran.code == 0);
   std::set<std::string> names;
   for (const Track& track : recorded.trace->tracks()) {
@@ -67,14 +67,14 @@ TEST_CASE("ranges with 200,000 names are recorded whole, each with its name") {
 
 TEST_CASE("what finds no room in the memory that a process may take is counted") {
   constexpr std::uint64_t kRanges = 2'000'000;
-  const Recorded recorded = record({"burst", "1", std::to_string(kRanges)}, {"--record-memory=1"});
+  const RecordedBursts recorded = record({"burst", "1", std::to_string(kRanges)}, {"--record-memory=1"});
   CHECK(recorded.ran.code == 0);
   const Completeness completeness = recorded.trace->processes()[0].completeness;
   CHECK(completeness.produced + completeness.dropped == 2 * kRanges);
 }
 
 TEST_CASE("a process that is quiet after a burst has the memory of its records given back") {
-  const Recorded recorded = record({"quiet", "500000"});
+  const RecordedBursts recorded = record({"quiet", "500000"});
   CAPTURE(recorded.ran.output);
   CHECK(recorded.ran.code == 0);
   CHECK(std::atol(recorded.ran.output.c_str()) >= 1'024);  // the memory was in use as long as the host had not read it

@@ -13,6 +13,7 @@
 #include "model/trace/ingest/frame_ingest.h"
 #include "recorder.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -28,11 +29,6 @@ session::LaunchRequest request(const std::filesystem::path& folder, std::vector<
   result.target_output = session::TargetOutput::kStore;
   result.agent = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so";
   return result;
-}
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // Does what a viewer does: every frame goes into a builder as it comes.

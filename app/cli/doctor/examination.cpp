@@ -65,7 +65,7 @@ std::optional<Answer> answer_of(const std::vector<std::string>& words, std::chro
     pollfd source{ours.get(), POLLIN, 0};
     if (left.count() <= 0 || poll(&source, 1, static_cast<int>(left.count())) == 0) break;
     char piece[4096];
-    const ssize_t count = read(ours.get(), piece, sizeof(piece));
+    const ssize_t count = ::read(ours.get(), piece, sizeof(piece));
     if (count > 0) answer.text.append(piece, static_cast<std::size_t>(count));
     is_over = count == 0 || (count < 0 && errno != EINTR);
   }

@@ -19,7 +19,7 @@
 namespace lanescope::cli {
 
 // What is said on the socket: a byte each.
-inline constexpr char kMayCopy = '?', kYes = 'y', kNo = 'n';
+inline constexpr char kMayCopy = '?', kAnswerYes = 'y', kAnswerNo = 'n';
 
 enum class Questions {
   kAnswered,  // somebody is here

@@ -40,9 +40,9 @@ bool is_copy_wished(const std::string& target, const std::function<bool()>& goes
 }
 
 bool is_copy_wished_by_starter(const std::function<bool()>& goes_on) {
-  char answer = kNo;
+  char answer = kAnswerNo;
   if (send(STDIN_FILENO, &kMayCopy, 1, MSG_NOSIGNAL) != 1) return false;  // it has given us no socket: nobody is there to answer
-  return await_answer(goes_on) && recv(STDIN_FILENO, &answer, 1, 0) == 1 && answer == kYes;
+  return await_answer(goes_on) && recv(STDIN_FILENO, &answer, 1, 0) == 1 && answer == kAnswerYes;
 }
 
 }  // namespace lanescope::cli

@@ -242,7 +242,7 @@ void Machines::look_at_questions() {
 }
 
 void Machines::answer_question() {
-  const char answer = is_answered_by_yes() ? kYes : kNo;
+  const char answer = is_answered_by_yes() ? kAnswerYes : kAnswerNo;
   static_cast<void>(send(asking_->process.questions.get(), &answer, 1, MSG_NOSIGNAL));
   asking_ = nullptr;
 }

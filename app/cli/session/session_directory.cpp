@@ -28,7 +28,7 @@ constexpr std::string_view kExtension = ".session";
 constexpr std::string_view kStartExtension = ".start";
 constexpr std::size_t kLargestAnswer = 64u << 10;
 constexpr std::chrono::seconds kHolding{5};          // how long others wait to start their sessions: each takes microseconds
-constexpr int kMostWaiting = 1024;                   // connections that wait to be accepted: each look at a stopped recorder leaves two
+constexpr int kMostWaitingConnections = 1024;        // connections that wait to be accepted: each look at a stopped recorder leaves two
 constexpr std::chrono::seconds kUnseenPatience{30};  // for a recorder if it is not known whether it was stopped
 constexpr std::chrono::seconds kUntilTold{2};        // then it is said what is waited for
 constexpr std::chrono::milliseconds kLettingIn{10};  // for a session to accept, if we only need to know whether it exists
@@ -172,7 +172,7 @@ Result<SessionSocket> open_session(const std::string& name) {
   std::strcpy(address.sun_path, path.c_str());
   remove_if_left(path);
   channel::FileDescriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 && listen(listener.get(), kMostWaiting) == 0)
+  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 && listen(listener.get(), kMostWaitingConnections) == 0)
     return SessionSocket(path, std::move(listener));
   if (errno == EADDRINUSE) return Error{"There is a session " + name + " already. Give this one another name with --session-new.", ErrorKind::kUsage};
   return Error{"The session can't listen at " + path.string() + ": " + std::strerror(errno) + "."};

@@ -20,13 +20,13 @@ constinit bool is_profilers = false;       // channel::kProfilerRange: no range 
 constinit std::atomic<bool> is_named{false};
 
 // Keys of open ranges; 0: a free place.
-constinit std::atomic<std::uint64_t> open[kMostOpen] = {};
+constinit std::atomic<std::uint64_t> open_ranges[kMostOpen] = {};
 constinit std::atomic<std::uint32_t> open_count{0};
 constinit std::atomic<std::uint32_t> times{0};
 constinit std::atomic<void (*)() noexcept> at_end{nullptr};
 
 void open_one(std::uint64_t key) noexcept {
-  for (std::atomic<std::uint64_t>& place : open) {
+  for (std::atomic<std::uint64_t>& place : open_ranges) {
     std::uint64_t nobody = 0;
     if (!place.compare_exchange_strong(nobody, key)) continue;
     if (open_count++ == 0) ++times;
@@ -41,7 +41,7 @@ void read_included_range() noexcept {
   const std::string_view name = value == nullptr ? "" : value;
   if (name == std::string_view(named)) return;
   is_named.store(false);
-  for (std::atomic<std::uint64_t>& key : open) key.store(0);
+  for (std::atomic<std::uint64_t>& key : open_ranges) key.store(0);
   open_count.store(0);
   if (name.size() >= kMostBytes) return;
   std::memcpy(named, name.data(), name.size());
@@ -66,7 +66,7 @@ void begin_profiler_range(std::uint64_t key) noexcept {
 
 void end_included(std::uint64_t key) noexcept {
   if (open_count.load(std::memory_order_relaxed) == 0) return;
-  for (std::atomic<std::uint64_t>& place : open) {
+  for (std::atomic<std::uint64_t>& place : open_ranges) {
     std::uint64_t ended = key;
     if (!place.compare_exchange_strong(ended, 0)) continue;
     if (--open_count != 0) return;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kMostLastWords = 1u << 20;           // bytes
 constexpr std::uint64_t kMostHeld = std::uint64_t{4} << 30;  // bytes, if no size is set
 constexpr std::uint64_t kEndBytes = 256;                     // for the end frame
-constexpr std::uint64_t kEntryBytes = 64;                    // in the index
+constexpr std::uint64_t kIndexEntryBytes = 64;               // in the index
 
 // Limit of what is held if no size is set: the recording must not end the program for lack of memory.
 std::uint64_t most_held() {
@@ -120,7 +120,7 @@ bool FileLog::comes_late(const FrameRun& run) const {
 
 void FileLog::hold(const FrameRun& run, std::uint64_t events) {
   std::uint64_t bytes = 0;
-  for_each_frame(run.frames, [&](const FrameHeader&, std::span<const std::byte> frame) { bytes += frame.size() + kEntryBytes; });
+  for_each_frame(run.frames, [&](const FrameHeader&, std::span<const std::byte> frame) { bytes += frame.size() + kIndexEntryBytes; });
   const std::uint32_t process = process_of(run.frames);
   ++held_of_[process];
   held_.push_back({monotonic_now(), process, {run.frames.begin(), run.frames.end()}, {run.contents.begin(), run.contents.end()}, events, bytes});
@@ -177,7 +177,7 @@ std::size_t FileLog::too_many_behind(std::span<const std::byte> known) {
   const auto has_room = [&](std::size_t first) {
     runs.assign(1, {known, contents});
     for (std::size_t i = first; i < held_.size(); ++i) runs.push_back(held_[i].run());
-    return file_->finished_size_with(runs) + kEndBytes + kEntryBytes <= *rules_.maximum_bytes;
+    return file_->finished_size_with(runs) + kEndBytes + kIndexEntryBytes <= *rules_.maximum_bytes;
   };
   std::size_t first = 0;
   for (std::size_t end = held_.size(); first < end;) {
@@ -273,7 +273,7 @@ Whereabouts FileLog::close(proto::SessionEnd end) {
   if (whole_from_ != 0) note_kept(end.time());
   bool is_finished = !has_no_room_ && finish(end);
   // Another program may take the free room of the disk; each attempt therefore asks for more.
-  for (std::uint64_t slack = kEndBytes + kEntryBytes * last_words_.size(); !is_finished && slack <= kMostSlack; slack *= 4) {
+  for (std::uint64_t slack = kEndBytes + kIndexEntryBytes * last_words_.size(); !is_finished && slack <= kMostSlack; slack *= 4) {
     const std::vector<std::byte> words = last_words();
     const std::uint64_t events = file_->make_room(words.size() + slack, failure_ ? std::nullopt : rules_.maximum_bytes);
     events_ -= events;

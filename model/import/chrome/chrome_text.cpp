@@ -9,7 +9,7 @@ namespace {
 
 constexpr Nanoseconds kLargestTime = Nanoseconds{1} << 61;
 
-unsigned hexadecimal(std::string_view digits) noexcept {
+unsigned value_of_digits(std::string_view digits) noexcept {
   unsigned value = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
   return value;
@@ -61,11 +61,11 @@ std::string unescaped(std::string_view text) {
         plain += '\f';
         break;
       case 'u': {
-        unsigned code = hexadecimal(text.substr(i + 1, 4));
+        unsigned code = value_of_digits(text.substr(i + 1, 4));
         i += 4;
         const bool high = code >= 0xd800 && code < 0xdc00;
         if (high && text.substr(std::min(i + 1, text.size())).starts_with("\\u")) {
-          const unsigned low = hexadecimal(text.substr(i + 3, 4));
+          const unsigned low = value_of_digits(text.substr(i + 3, 4));
           if (low >= 0xdc00 && low < 0xe000) {
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
             i += 6;

@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::uint32_t kNoDomain = kNone;
 
-struct Group {
+struct RangeAndKernel {
   Samples durations;
   std::vector<std::int64_t> ranges;  // ids, some more than once
 
-  void add(Group&& other) {
+  void add(RangeAndKernel&& other) {
     durations.append(std::move(other.durations));
     ranges.insert(ranges.end(), other.ranges.begin(), other.ranges.end());
   }
@@ -26,7 +26,7 @@ struct Group {
   }
 };
 // By thread, domain, kind of range, range, kernel. Kernels without a range have only a thread; those without a launch in the trace not even that.
-using Groups = GroupsByIds<5, Group>;
+using Groups = GroupsByIds<5, RangeAndKernel>;
 constexpr std::uint32_t kNoStyle = 0;
 
 Groups group_kernels(const Selection& selection, const ReportOptions& options) {
@@ -40,7 +40,7 @@ Groups group_kernels(const Selection& selection, const ReportOptions& options) {
     const auto around = ranges.around(call);
     if (around.empty()) groups[{thread, kNoDomain, kNoStyle, 0, name}].durations.push_back(kernel.duration());
     for (const NvtxRange* range : around) {
-      Group& group = groups[{thread, range->domain, static_cast<std::uint32_t>(range->kind), range->name, name}];
+      RangeAndKernel& group = groups[{thread, range->domain, static_cast<std::uint32_t>(range->kind), range->name, name}];
       group.durations.push_back(kernel.duration());
       if (group.ranges.empty() || group.ranges.back() != range->id) group.ranges.push_back(range->id);
     }

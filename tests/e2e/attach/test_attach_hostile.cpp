@@ -5,6 +5,7 @@
 
 #include "nvtx_program.h"
 #include "small_root.h"
+#include "support/file_content.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -27,11 +28,6 @@ class OpenFolder {
  private:
   TemporaryFolder folder_;
 };
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 }  // namespace
 

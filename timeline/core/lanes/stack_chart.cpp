@@ -13,7 +13,7 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr Nanoseconds kBridged = 2;  // sampling periods between two samples that are bridged
+constexpr Nanoseconds kBridgedPeriods = 2;  // between two samples of a chart that is continued
 
 struct SampledCall {
   NameId name = 0;
@@ -109,7 +109,7 @@ StackChart stack_chart(const Trace& trace, LaneId id, const samples::ShownCalls&
     }
     const Nanoseconds period = detail.period > 0 ? detail.period : usual;
     stands_until = time + period;
-    bridged_until = time + kBridged * period;
+    bridged_until = time + kBridgedPeriods * period;
     if (innermost && detail.call_node == before) continue;  // true for most samples of a loop
     before = detail.call_node;
     const std::vector<SampledCall>& chain = chains.of(detail.call_node);
