@@ -6,7 +6,7 @@
 #include <set>
 
 #include "idle/gpu_operations.h"
-#include "rules/gpu_iterations.h"
+#include "rules/tail/gpu_iterations.h"
 #include "scenario.h"
 #include "support/catch.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "answers.h"
-#include "rules/growth.h"
+#include "rules/tail/growth.h"
 #include "scenario.h"
 #include "support/catch.h"
 

@@ -4,9 +4,9 @@
 #include <functional>
 #include <utility>
 
-#include "../own_rules.h"
 #include "idle/covered_time.h"
 #include "idle/gpu_operations.h"
+#include "own_rules.h"
 #include "ranks/rank_work.h"
 #include "threads/call_class.h"
 

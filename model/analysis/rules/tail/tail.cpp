@@ -1,4 +1,4 @@
-// tail: iterations that take longer than the others, and how they differ.
+// tail: iterations that take longer than the others, and how they differ; iterations that become slower are in growth_findings.h.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -8,10 +8,10 @@
 #include <stop_token>
 #include <tuple>
 
-#include "../own_rules.h"
-#include "../wording.h"
+#include "comparison.h"
 #include "gpu_iterations.h"
 #include "growth.h"
+#include "growth_findings.h"
 #include "idle/counter_readings.h"
 #include "idle/gpu_operations.h"
 #include "loop/iterations.h"
@@ -20,62 +20,12 @@
 #include "model/analysis/loop/loop.h"
 #include "model/analysis/threads/critical_path.h"
 #include "model/events/event_values.h"
-#include "model/text/to_translate.h"
-#include "model/trace/median.h"
-#include "threads/call_class.h"
+#include "own_rules.h"
+#include "wording.h"
 
 namespace lanescope::analysis {
+namespace tail {
 namespace {
-
-// Whether it is known which part of communication is waiting for other ranks.
-enum class Waiting : std::uint8_t { kIsKnown, kIsUnknown };
-
-// Data about the communication of a trace's processes.
-struct Ranks {
-  std::map<ProcessId, std::size_t> programs;  // the number of the program of each process that communicates
-  std::set<ProcessId> matched;                // processes of which it is known for whom they wait
-  std::vector<ProcessId> processes;           // of ranks
-  std::vector<KernelWait> waits;              // by kernel; origins are numbers of ranks
-  [[nodiscard]] Waiting waiting_of(ProcessId process) const { return matched.contains(process) ? Waiting::kIsKnown : Waiting::kIsUnknown; }
-};
-
-Ranks ranks_of(const Trace& trace, const LoopWork& work) {
-  Ranks ranks;
-  bool communicates = false;  // the ranks are not examined if none communicates
-  for (NameId name = 0; name < trace.name_count() && !communicates; ++name) communicates = is_communication_name(trace.name(name));
-  if (!communicates) return ranks;
-  for (const RankWork& rank : work.of_ranks()) ranks.processes.push_back(rank.process);
-  for (std::size_t number = 0; number < work.programs().size(); ++number) {
-    const RanksOfProgram& program = work.programs()[number];
-    for (KernelWait wait : program.waits.kernels) {
-      if (wait.origin != kNone) wait.origin = static_cast<std::uint32_t>(program.ranks[wait.origin]);
-      ranks.waits.push_back(wait);
-    }
-    std::vector<ProcessId> communicating;
-    for (const std::size_t rank : program.ranks)
-      if (work.of_ranks()[rank].communication.total() > 0) communicating.push_back(work.of_ranks()[rank].process);
-    for (const ProcessId process : communicating) ranks.programs.emplace(process, number);
-    if (communicating.size() > 1 && program.waits.are_matched) ranks.matched.insert(communicating.begin(), communicating.end());
-  }
-  std::sort(ranks.waits.begin(), ranks.waits.end(), [](const KernelWait& a, const KernelWait& b) { return a.kernel < b.kernel; });
-  return ranks;
-}
-
-Message component_name(std::size_t component, Waiting waiting) {
-  if (component == kWork) return Message("GPU work (kernels and copies)");
-  if (component == kCommunicating) return Message(waiting == Waiting::kIsKnown ? "communication" : "communication, or waiting for other ranks");
-  if (component == kWaiting) return Message("waiting for a rank that came later");
-  if (component == kOthers) return Message("time in which other processes used the GPU");
-  if (component == kIdleForOthers) return Message("idle GPU before work of other processes");
-  return Message("idle GPU {why}", {{"why", Message(idle_cause_clause(static_cast<IdleCause>(component)))}});
-}
-
-std::vector<GpuId> gpus_of(const Trace& trace, ProcessId process) {
-  std::set<GpuId> gpus;
-  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
-    for (const TrackId track : trace.tracks_of(process, kind)) gpus.insert(trace.tracks()[track].key.gpu);
-  return {gpus.begin(), gpus.end()};
-}
 
 // The start of the first operation of a GPU, which may be needed for many processes.
 class FirstWork {
@@ -123,97 +73,6 @@ Iterations iterations_of(const RuleContext& context, const ReadingTimes& reading
   return iterations;
 }
 
-// The usual times of some iterations: medians.
-struct Usual {
-  struct OfGpu {
-    Components components{};
-    Nanoseconds busy = 0;
-    Nanoseconds held = 0;
-    Nanoseconds enqueued = 0;
-  };
-  Nanoseconds length = 0;
-  std::map<GpuId, OfGpu> gpus;
-};
-
-Nanoseconds usual_length(const Iterations& iterations, IndexRange range) {
-  std::vector<Nanoseconds> times;
-  times.reserve(range.end - range.first);
-  for (std::size_t i = range.first; i < range.end; ++i) times.push_back(iterations.length(i));
-  return median(std::move(times));
-}
-
-Usual usual_times(const Iterations& iterations, IndexRange range) {
-  Usual usual{usual_length(iterations, range), {}};
-  const auto typical = [&](const std::vector<Nanoseconds>& times) {
-    const auto at = [&](std::size_t i) { return times.begin() + static_cast<std::ptrdiff_t>(i); };
-    return times.empty() ? 0 : median<Nanoseconds>({at(range.first), at(range.end)});
-  };
-  for (const auto& [gpu, of_gpu] : iterations.gpus) {
-    Usual::OfGpu& times = usual.gpus[gpu];
-    times.busy = typical(of_gpu.busy);
-    times.held = typical(of_gpu.held);
-    for (std::size_t i = 0; i < kComponents; ++i) times.components[i] = typical(of_gpu.components[i]);
-    std::vector<Nanoseconds> enqueued;
-    enqueued.reserve(range.end - range.first);
-    for (std::size_t i = range.first; i < range.end; ++i) enqueued.push_back(of_gpu.enqueued(i));
-    times.enqueued = median(std::move(enqueued));
-  }
-  return usual;
-}
-
-// Possible reasons for iterations that differ in a component.
-std::string_view advice_about(std::size_t component, Waiting waiting) {
-  if (component == kWork)
-    return "Compare kernels and copies of a slow iteration and of its neighbour: inputs of unequal size (batches, sequence lengths), copies of pageable "
-           "memory, further work such as evaluation, or a GPU that runs slower (lanescope profile --gpu-metrics-devices shows its clocks).";
-  if (component == kCommunicating)
-    return waiting == Waiting::kIsKnown
-               ? to_translate("Compare what is communicated in a slow iteration and in its neighbour, and look at what else uses the network then.")
-               : to_translate("Open the recordings of all ranks together: they tell who waits for whom.");
-  if (component == kWaiting) return "Look at what the rank that came later does at this time (imbalance): nothing is to be won on those that wait for it.";
-  if (component == kOthers)
-    return "Look whether this process had work for the GPU at this time. If it had, give the other processes another GPU, or another time; if not, look at "
-           "what its threads did.";
-  if (component == kIdleForOthers) return "This process had no work for the GPU at this time: look at what its threads did.";
-  if (static_cast<IdleCause>(component) == IdleCause::kCommunication)
-    return "Look at the other ranks at this time: collectives end when the last one has come.";
-  return "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints, garbage collection and loaders that run "
-         "dry are usual reasons.";
-}
-
-// What held up an iteration, as its critical path says: by kind, cause, and the family of the range, call or operation.
-struct HeldUp {
-  Nanoseconds time = 0;
-  PathPart longest;
-};
-using HeldUpTimes = std::map<std::tuple<PathKind, IdleCause, FamilyId>, HeldUp>;
-
-HeldUpTimes held_up_times(CriticalPaths& paths, Families& families, EventRef iteration, const std::stop_token& stop) {
-  HeldUpTimes times;
-  for (const PathPart& part : paths.of(iteration, stop).parts) {
-    HeldUp& sum = times[{part.kind, part.kind == PathKind::kThread ? part.cause : IdleCause::kUnknown, families.of(part.event)}];
-    sum.time += part.range.length();
-    if (part.range.length() > sum.longest.range.length()) sum.longest = part;
-  }
-  return times;
-}
-
-// What a slow iteration has more of than a usual one.
-HeldUpTimes excess_of(HeldUpTimes slow, const HeldUpTimes& usual) {
-  for (auto& [what, sum] : slow)
-    if (const auto same = usual.find(what); same != usual.end()) sum.time -= same->second.time;
-  std::erase_if(slow, [](const auto& entry) { return entry.second.time <= 0; });
-  return slow;
-}
-
-// The largest excess; no time if there is none.
-HeldUp most_of(const HeldUpTimes& excess) {
-  HeldUp most;
-  for (const auto& [what, sum] : excess)
-    if (sum.time > most.time) most = sum;
-  return most;
-}
-
 // What slow iterations together have more of than a usual one.
 struct CommonExcess {
   Nanoseconds time = 0;
@@ -240,13 +99,6 @@ CommonExcess most_of(const CommonExcesses& sums) {
   return most;
 }
 
-// "Blocked in the operating system (odd)"; without the range if it is the iteration's own.
-Message held_up_words(Families& families, FamilyId loop, const PathPart& part) {
-  const FamilyId family = families.of(part.event);
-  if (family == 0 || family == loop) return path_words(part);
-  return Message("{what} ({place})", {{"what", path_words(part)}, {"place", std::string(api_display_name(families.text(family)))}});
-}
-
 std::string_view advice_about_thread(const HeldUp& most) {
   const PathPart& part = most.longest;
   const bool is_known = part.kind == PathKind::kThread ? part.cause != IdleCause::kUnknown : part.kind != PathKind::kUnknown;
@@ -261,11 +113,6 @@ std::string_view advice_about_thread(const HeldUp& most) {
   return "Look at what the thread waited for then: lanescope analyze --critical-path --filter-nvtx lists the parts of an iteration. Files, locks, other "
          "processes and loaders that run dry are usual reasons.";
 }
-
-struct Excess {
-  std::size_t component = kWork;
-  Nanoseconds time = 0;
-};
 
 // By how much slow iterations exceed usual ones, on GPUs.
 struct GpuExcess {
@@ -347,11 +194,6 @@ struct Slow {
   [[nodiscard]] bool is_finding() const noexcept { return !finding.rule.empty(); }
 };
 
-std::string name_of(const Trace& trace, ProcessId process) {
-  const std::string file = file_of_process(trace, process), name = process_label(trace, process);
-  return file.empty() ? name : file + ": " + name;
-}
-
 // The rank for which a process waits most in its slow iterations; nothing if it waits for none.
 std::optional<std::uint32_t> origin_of(const Slow& slow) {
   std::map<std::uint32_t, Nanoseconds> times;
@@ -359,15 +201,6 @@ std::optional<std::uint32_t> origin_of(const Slow& slow) {
     if (std::binary_search(slow.iterations.begin(), slow.iterations.end(), origin.iteration)) times[origin.rank] += origin.time;
   const auto most = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == times.end() ? std::nullopt : std::optional(most->first);
-}
-
-enum class Named : std::uint8_t { kRange, kRangeAndProcess };
-
-// Adds the range and the process to the values.
-std::vector<Message::Value> with_names(const Trace& trace, const Families& families, const IterationSeries& series, std::vector<Message::Value> values) {
-  values.emplace_back("range", std::string(loop_name(families.text(series.family))));
-  values.emplace_back("process", name_of(trace, series.process));
-  return values;
 }
 
 Message title_of(const Slow& slow, Named named, std::vector<Message::Value> values) {
@@ -381,59 +214,6 @@ Message title_of(const Slow& slow, Named named, std::vector<Message::Value> valu
                      ? "{slow} of {iterations} (\"{range}\") took over {percent} longer than the median of {median}: together {time} more."
                      : "{slow} of {iterations} (\"{range}\") of {process} took over {percent} longer than the median of {median}: together {time} more.",
                  std::move(values));
-}
-
-// What slow iterations are looked for with.
-struct Search {
-  const Trace& trace;
-  const RuleArguments& arguments;
-  Families& families;
-  const LoopWork& work;
-  const Ranks& ranks;
-  Named named;
-  std::stop_token stop;
-};
-
-// The first of the iterations whose time is nearest to the median.
-std::size_t nearest_to(const Iterations& iterations, IndexRange range, Nanoseconds typical) {
-  const auto distance = [&](std::size_t i) { return std::max(iterations.length(i), typical) - std::min(iterations.length(i), typical); };
-  std::size_t nearest = range.first;
-  for (std::size_t i = range.first; i < range.end; ++i)
-    if (distance(i) < distance(nearest)) nearest = i;
-  return nearest;
-}
-
-// The iterations of a process that are compared: those after warm-up.
-IndexRange compared_of(const Trace& trace, const OfProcess& of) {
-  const EventRef after_warm_up = of.series->ranges[warm_up_iterations(trace, *of.series)];
-  const Nanoseconds warmed_up = trace.lane(after_warm_up.lane).start(after_warm_up.index);
-  const std::vector<Iteration>& all = of.iterations.all;
-  const auto first = std::find_if(all.begin(), all.end(), [&](const Iteration& iteration) { return iteration.time.begin >= warmed_up; });
-  return {static_cast<std::size_t>(first - all.begin()), all.size()};
-}
-
-// Of which times findings are at least a share.
-Nanoseconds least_time(const Search& search, const OfProcess& of, IndexRange compared) {
-  Nanoseconds all = 0, reading = 0;
-  for (std::size_t i = compared.first; i < compared.end; ++i) all += of.iterations.length(i);
-  for (const GpuId gpu : gpus_of(search.trace, of.series->process)) reading = std::max(reading, search.work.reading(gpu));
-  const std::optional<TimeRange> loop = search.work.of_process(of.series->process);
-  return std::max(all, loop ? loop->length() - reading : 0);  // GPUs may take longer than the CPU
-}
-
-bool is_enough(const Search& search, Nanoseconds cost, Nanoseconds of_time) {
-  return static_cast<double>(cost) >= search.arguments.real("share") / 100 * static_cast<double>(of_time);
-}
-
-// The times of iterations that tell whether a program becomes slower. One that runs ahead of its GPU leaves its first iterations before their work is done.
-std::vector<Nanoseconds> times_with_work(const Iterations& iterations, IndexRange range) {
-  std::vector<Nanoseconds> times;
-  times.reserve(range.end - range.first);
-  for (std::size_t i = range.first; i < range.end; ++i) {
-    Nanoseconds& time = times.emplace_back(iterations.length(i));
-    for (const auto& [gpu, of_gpu] : iterations.gpus) time = std::max(time, of_gpu.enqueued(i));
-  }
-  return times;
 }
 
 // Measures the slow iterations of a process. Returns nothing if there are none.
@@ -674,117 +454,6 @@ std::vector<Finding> once_for_ranks_that_meet(const Trace& trace, const Ranks& r
   return findings;
 }
 
-// A process whose iterations become longer and longer.
-struct Slower {
-  const OfProcess* of = nullptr;
-  Growth growth;
-  IndexRange first, last;   // the first and the last tenth
-  Nanoseconds cost = 0;     // of all iterations together, above the first tenth's median
-  Nanoseconds waiting = 0;  // the part of the growth in which an iteration waits longer for ranks that come later
-  Excess most;              // what grew most on a GPU, in one iteration
-  [[nodiscard]] Nanoseconds own() const { return growth.last - growth.first - waiting; }
-};
-
-std::optional<Slower> find_slower(const Search& search, const OfProcess& of) {
-  const Iterations& iterations = of.iterations;
-  const IndexRange compared = compared_of(search.trace, of);
-  const std::vector<Nanoseconds> times = times_with_work(iterations, compared);
-  const std::optional<Growth> growth = growth_of(times);
-  if (!growth) return std::nullopt;
-  Slower found{&of, *growth, {compared.first, compared.first + growth->tenth}, {compared.end - growth->tenth, compared.end}, 0, 0, {}};
-  for (const Nanoseconds time : times) found.cost += time - growth->first;
-  if (found.cost <= 0 || !is_enough(search, found.cost, least_time(search, of, compared))) return std::nullopt;
-  const Usual first = usual_times(iterations, found.first), last = usual_times(iterations, found.last);
-  for (const auto& [gpu, times_of_gpu] : last.gpus)
-    for (std::size_t i = 0; i < kComponents; ++i) {
-      const Nanoseconds excess = times_of_gpu.components[i] - first.gpus.at(gpu).components[i];
-      if (excess > found.most.time) found.most = {i, excess};
-      if (i == kWaiting) found.waiting = std::max(found.waiting, excess);
-    }
-  return found;
-}
-
-std::string_view advice_about_growth(const Excess& most, Waiting waiting) {
-  if (most.time > 0 && most.component == kWork)
-    return "Compare kernels and copies of one of the last iterations and of one of the first: inputs that become longer, data that is kept and "
-           "processed again, or a GPU that becomes warm and slower (lanescope profile --gpu-metrics-devices shows its clocks).";
-  if (most.time > 0 && most.component >= kCommunicating) return advice_about(most.component, waiting);
-  return "Compare one of the last iterations with one of the first: lists, caches and logs that grow, memory that is never freed or falls into "
-         "pieces, and files that become longer are usual reasons.";
-}
-
-Finding finding_of(const Search& search, const Slower& slower, std::size_t others) {
-  const IterationSeries& series = *slower.of->series;
-  const Iterations& iterations = slower.of->iterations;
-  Finding finding;
-  finding.rule = "tail";
-  finding.key = "growth";
-  finding.cost = slower.cost;
-  finding.title =
-      Message(search.named == Named::kRange
-                  ? "{iterations} (\"{range}\") became slower and slower, from {first} (first tenth) to {last} (last tenth): together {time} more than "
-                    "if they had stayed as fast."
-                  : "{iterations} (\"{range}\") of {process} became slower and slower, from {first} (first tenth) to {last} (last tenth): together "
-                    "{time} more than if they had stayed as fast.",
-              with_names(search.trace, search.families, series,
-                         {{"iterations", counted(slower.last.end - slower.first.first, "iteration")},
-                          {"first", duration_text(slower.growth.first)},
-                          {"last", duration_text(slower.growth.last)},
-                          {"time", duration_text(slower.cost)}}));
-  CriticalPaths paths(search.trace);
-  const auto held_up = [&](IndexRange range) {
-    const std::size_t iteration = nearest_to(iterations, range, usual_length(iterations, range));
-    return held_up_times(paths, search.families, iterations.all[iteration].range, search.stop);
-  };
-  const HeldUp on_path = most_of(excess_of(held_up(slower.last), held_up(slower.first)));
-  const Message on_gpu =
-      slower.most.time == 0
-          ? Message()
-          : Message("What grew most is {what}: {time} more in one of the last tenth than in one of the first.",
-                    {{"what", component_name(slower.most.component, search.ranks.waiting_of(series.process))}, {"time", duration_text(slower.most.time)}});
-  // What the thread did tells more only if the GPU did not work longer.
-  const Message on_cpu = on_path.time == 0 || (slower.most.time > 0 && slower.most.component >= kWork)
-                             ? Message()
-                             : Message("Most of it on the critical path: {what}, {time}.",
-                                       {{"what", held_up_words(search.families, series.family, on_path.longest)}, {"time", duration_text(on_path.time)}});
-  finding.seen = followed_by(on_gpu, on_cpu);
-  if (others > 0)
-    finding.seen = followed_by(finding.seen, Message("Iterations of {ranks} became slower at the same time.", {{"ranks", counted(others, "other rank")}}));
-  finding.place.range = {iterations.all[slower.last.first].time.begin, iterations.all[slower.last.end - 1].time.end};
-  finding.place.event = iterations.all[slower.last.end - 1].range;
-  finding.place.process = series.process;
-  finding.place.thread = series.thread;
-  finding.advice = Message(advice_about_growth(slower.most, search.ranks.waiting_of(series.process)));
-  return finding;
-}
-
-// Ranks that wait for one that becomes slower do so themselves: of processes with the same iterations at the same time, one finding is about the process that
-// becomes slower most for reasons of its own.
-std::vector<Finding> growth_findings(const Search& search, std::span<const OfProcess> processes) {
-  struct Told {
-    Slower slower;
-    std::size_t others = 0;
-  };
-  std::vector<Slower> all;
-  for (const OfProcess& one : processes)
-    if (std::optional<Slower> slower = find_slower(search, one)) all.push_back(*std::move(slower));
-  std::stable_sort(all.begin(), all.end(), [](const Slower& a, const Slower& b) { return a.own() > b.own(); });
-  const auto time_of = [](const Slower& one) { return TimeRange{one.of->iterations.all.front().time.begin, one.of->iterations.all.back().time.end}; };
-  std::vector<Told> told;
-  for (const Slower& one : all) {
-    const auto leader = std::find_if(told.begin(), told.end(), [&](const Told& other) {
-      return other.slower.of->series->family == one.of->series->family && !time_of(other.slower).intersected(time_of(one)).empty();
-    });
-    if (leader == told.end())
-      told.push_back({one});
-    else
-      ++leader->others;
-  }
-  std::vector<Finding> findings;
-  for (const Told& one : told) findings.push_back(finding_of(search, one.slower, one.others));
-  return findings;
-}
-
 // Of very many iterations on many GPUs, the GPUs of each process that have most of its operations: iterations of a real program have operations on each GPU.
 void leave_out_gpus(const Trace& trace, std::span<const OfProcess> processes, std::map<ProcessId, std::vector<GpuId>>& gpus) {
   constexpr std::size_t kMostPairs = 2'000'000;  // of an iteration and a GPU, or else as many as operations
@@ -814,8 +483,10 @@ void leave_out_gpus(const Trace& trace, std::span<const OfProcess> processes, st
 }
 
 }  // namespace
+}  // namespace tail
 
 Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& arguments) {
+  using namespace tail;
   const Trace& trace = context.trace;
   RuleAnswer answer;
   const LoopWork& work = loop_work(context);
