@@ -4,6 +4,7 @@
 #include <set>
 
 #include "loop/iterations.h"
+#include "model/events/event_values.h"
 #include "model/text/to_translate.h"
 #include "model/trace/median.h"
 #include "threads/call_class.h"

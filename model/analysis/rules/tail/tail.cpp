@@ -19,7 +19,6 @@
 #include "model/analysis/idle/idle.h"
 #include "model/analysis/loop/loop.h"
 #include "model/analysis/threads/critical_path.h"
-#include "model/events/event_values.h"
 #include "own_rules.h"
 #include "wording.h"
 

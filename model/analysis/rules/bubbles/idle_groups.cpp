@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "../own_rules.h"
 #include "idle/gpu_operations.h"
 #include "lost_lead.h"
+#include "own_rules.h"
 #include "threads/range_lookup.h"
 #include "threads/thread_tracks.h"
 

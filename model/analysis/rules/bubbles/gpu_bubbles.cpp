@@ -2,131 +2,28 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <limits>
-#include <map>
-#include <numeric>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "../own_rules.h"
-#include "../wording.h"
 #include "idle_groups.h"
 #include "loop/loop_work.h"
 #include "meanwhile.h"
 #include "model/analysis/families.h"
 #include "model/analysis/idle/idle.h"
-#include "model/analysis/idle/stream_idle.h"
 #include "model/events/event_values.h"
-#include "model/samples/most_sampled.h"
-#include "model/text/to_translate.h"
 #include "model/trace/text/percent.h"
+#include "own_rules.h"
+#include "sampled_code.h"
+#include "tables.h"
 #include "threads/thread_tracks.h"
+#include "wording.h"
 
 namespace lanescope::analysis {
+namespace bubbles {
 namespace {
-
-// What threads mostly ran when they were sampled; empty if there are no samples.
-Message sampled_text(const Trace& trace, const samples::ChainCounts& chains, std::size_t functions, double least_share = 0) {
-  return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions, least_share);
-}
-
-// One row for each GPU, cause, range and call. GPUs that waited together have separate rows, so that the rows of each add up to its idle time. Shares are of
-// the idle time of all GPUs in the loop, or outside of it. Only the `rows` rows with most time; all if it is negative.
-stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
-  stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"),
-                      stats::integers("Longest", stats::Unit::kNanoseconds), stats::integers("Longest Gap Start", stats::Unit::kNanoseconds),
-                      stats::integers("GPU"), stats::words("Cause"), stats::texts("NVTX Range"), stats::texts("Call"), stats::words("When"),
-                      stats::texts("Sampled Code")});
-  const std::array<Nanoseconds, 2> idle{collected.idle(Recurrence::kRecurring), collected.idle(Recurrence::kOnce)};
-  struct Row {
-    const Group* group;
-    GpuId gpu;
-    const Group::OfGpu* of_gpu;
-  };
-  std::vector<Row> all;
-  for (const Group& group : collected.groups)
-    for (const auto& [gpu, of_gpu] : group.by_gpu) all.push_back({&group, gpu, &of_gpu});
-  std::stable_sort(all.begin(), all.end(), [](const Row& a, const Row& b) { return a.of_gpu->total > b.of_gpu->total; });
-  if (rows >= 0 && all.size() > static_cast<std::size_t>(rows)) all.resize(static_cast<std::size_t>(rows));
-  std::vector<GpuId> gpus;
-  for (const auto& [group, gpu, of_gpu] : all) {
-    gpus.push_back(gpu);
-    table.add_row(percent_of(of_gpu->total, idle[static_cast<std::size_t>(group->recurrence)]), of_gpu->total, static_cast<std::int64_t>(of_gpu->parts),
-                  of_gpu->longest, of_gpu->longest_gap_begin, static_cast<std::int64_t>(trace.gpus()[gpu].ordinal),
-                  table.add_text(std::string(idle_cause_name(group->cause))), table.add_text(families.text(group->family)),
-                  table.add_text(std::string(api_display_name(trace.name(group->call)))), table.add_text(std::string(when_text(loop, group->recurrence))),
-                  table.add_text(sampled_text(trace, group->samples, 1)));
-  }
-  add_files(trace, gpus, table);
-  return table;
-}
-
-// One row for each GPU and cause, in the loop and outside of it, the longest first, followed by the gaps below the threshold: the rows of a GPU add up
-// to its idle time. Shares are of its idle time in the loop, or outside of it.
-stats::Table cause_table(const Trace& trace, const Loop& loop, const IdleGroups& collected) {
-  stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
-                      stats::integers("Parts"), stats::words("Cause"), stats::words("When")});
-  std::vector<GpuId> gpus;
-  for (const GpuIdle& gpu : collected.gpus) {
-    const auto add = [&](const CauseSum& sum, std::string_view cause, Recurrence recurrence) {
-      if (sum.parts == 0) return;
-      const Nanoseconds idle = collected.by_gpu.at(gpu.gpu)[static_cast<std::size_t>(recurrence)].total();
-      table.add_row(std::int64_t{trace.gpus()[gpu.gpu].ordinal}, percent_of(sum.total, idle), sum.total, static_cast<std::int64_t>(sum.parts),
-                    table.add_text(std::string(cause)), table.add_text(std::string(when_text(loop, recurrence))));
-      gpus.push_back(gpu.gpu);
-    };
-    for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
-      const IdleGroups::OfGpu& idle = collected.by_gpu.at(gpu.gpu)[static_cast<std::size_t>(recurrence)];
-      std::array<std::size_t, kIdleCauses> order;
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) { return idle.causes[one].total > idle.causes[other].total; });
-      for (const std::size_t cause : order) add(idle.causes[cause], idle_cause_name(static_cast<IdleCause>(cause)), recurrence);
-      add(idle.in_short_gaps, to_translate("Gaps below the threshold"), recurrence);
-    }
-  }
-  add_files(trace, gpus, table);
-  return table;
-}
-
-stats::Table gpu_table(const Trace& trace, const IdleGroups& collected) {
-  stats::Table table({stats::texts("GPU"), stats::integers("Span", stats::Unit::kNanoseconds), stats::integers("Busy", stats::Unit::kNanoseconds),
-                      stats::integers("Idle", stats::Unit::kNanoseconds), stats::reals("Idle Share", stats::Unit::kPercent), stats::integers("Operations"),
-                      stats::integers("Gaps"), stats::integers("Short Gaps")});
-  std::vector<GpuId> gpus;
-  for (const GpuIdle& gpu : collected.gpus) {
-    gpus.push_back(gpu.gpu);
-    table.add_row(table.add_text(gpu_label(trace, gpu.gpu)), gpu.extent.length(), gpu.busy(), gpu.idle, percent_of(gpu.idle, gpu.extent.length()),
-                  static_cast<std::int64_t>(gpu.operations), static_cast<std::int64_t>(gpu.gaps), static_cast<std::int64_t>(gpu.short_gaps));
-  }
-  add_files(trace, gpus, table);
-  return table;
-}
-
-stats::Table stream_table(const RuleContext& context) {
-  const Trace& trace = context.trace;
-  stats::Table table({stats::integers("PID"), stats::integers("GPU"), stats::integers("Context"), stats::integers("Stream"), stats::integers("Operations"),
-                      stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("Host Wait", stats::Unit::kNanoseconds),
-                      stats::integers("Kernel Wait", stats::Unit::kNanoseconds), stats::integers("Other", stats::Unit::kNanoseconds)});
-  std::vector<GpuId> gpus;
-  for (const StreamIdle& stream : break_down_stream_idle(trace, context.launches(), context.time, kDefaultKernelGap, context.stop)) {
-    gpus.push_back(stream.gpu);
-    table.add_row(std::int64_t{trace.processes()[stream.process].pid}, std::int64_t{trace.gpus()[stream.gpu].ordinal}, std::int64_t{stream.context},
-                  std::int64_t{stream.stream}, static_cast<std::int64_t>(stream.operations), stream.busy, stream.host_wait, stream.kernel_wait, stream.other);
-  }
-  add_files(trace, gpus, table);
-  return table;
-}
-
-std::uint64_t sample_count(const samples::ChainCounts& chains) {
-  std::uint64_t count = 0;
-  for (const auto& [chain, samples] : chains) count += samples;
-  return count;
-}
 
 // The innermost ranges that hold at least half of a cause's time; 0 if only the loop's ranges do.
 FamilyId dominant_range(const CauseInLoop& cause, const Loop& loop) {
@@ -171,97 +68,6 @@ Message phases_text(const Families& families, const CauseInLoop& cause) {
   for (std::size_t i = 0; i < std::min(kNamed, phases.size()); ++i)
     shares = listed(shares, Message::verbatim(percent_text(phases[i].first, cause.all.total) + " " + families.text(phases[i].second)));
   return Message(" By range: {shares}.", {{"shares", std::move(shares)}});
-}
-
-constexpr double kWorthNaming = 0.2;      // of samples: a function with this share shows what ran
-constexpr std::uint64_t kNoChance = 3;    // samples: what was seen less often may have been seen by chance
-constexpr std::uint64_t kFewSamples = 5;  // fewer say nothing about files either
-constexpr double kMost = 0.5;
-constexpr double kWorthListing = 0.01;
-
-// The function that has many of the samples; empty if none has, or if its name is not known.
-Message often_sampled_function(const Trace& trace, const samples::ChainCounts& chains) {
-  const std::vector<samples::MostSampled> most = samples::most_sampled(trace, chains, samples::ChainPart::kInnermostPython, 1);
-  if (most.empty() || most.front().function == 0 || most.front().count < kNoChance) return {};
-  return sampled_text(trace, chains, 1, kWorthNaming);
-}
-
-// The function that has many of the samples, or the file with most of them if each function has few; empty if neither says much.
-Message mostly_sampled(const Trace& trace, const samples::ChainCounts& chains) {
-  const Message function = often_sampled_function(trace, chains);
-  if (!function.empty() || sample_count(chains) < kFewSamples) return function;
-  return samples::most_sampled_files_text(trace, chains, 1, kMost);
-}
-
-// The files, or processes of one file, of which there are no samples, although there are samples of others; empty if there are of all.
-Message unsampled_text(const Trace& trace, const std::set<ProcessId>& processes) {
-  constexpr std::size_t kNamed = 3;
-  std::vector<std::string> names;
-  for (const ProcessId process : processes) {
-    const auto tracks = trace.tracks_of(process, TrackKind::kCpuSamples);
-    const auto has_samples = [&](TrackId track) {
-      return std::any_of(trace.tracks()[track].lanes.begin(), trace.tracks()[track].lanes.end(), [&](LaneId lane) { return !trace.lane(lane).empty(); });
-    };
-    if (std::any_of(tracks.begin(), tracks.end(), has_samples)) continue;
-    const std::string file = file_of_process(trace, process);
-    const std::string name = file.empty() ? process_label(trace, process) : file;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  Message text;
-  for (std::size_t i = 0; i < std::min(kNamed, names.size()); ++i) text = listed(std::move(text), Message::verbatim(names[i]));
-  return names.size() > kNamed ? listed(std::move(text), Message::verbatim("...")) : text;
-}
-
-Message samples_text(const Trace& trace, const samples::ChainCounts& chains) {
-  constexpr std::size_t kNamed = 3;
-  const Message files = samples::most_sampled_files_text(trace, chains, kNamed, kWorthListing);
-  if (files.empty()) return {};
-  const Message samples = counted(sample_count(chains), "sample");
-  if (often_sampled_function(trace, chains).empty()) return Message(" {samples} of the CPU in it, by file: {files}.", {{"samples", samples}, {"files", files}});
-  return Message(" {samples} of the CPU in it: {functions}.", {{"samples", samples}, {"functions", sampled_text(trace, chains, kNamed)}});
-}
-
-// The share of the samples that ran in files whose names start with one of these.
-template <std::size_t N>
-double share_of_files(const Trace& trace, const samples::ChainCounts& chains, const std::array<std::string_view, N>& beginnings) {
-  double share = 0;
-  for (const samples::MostSampledFile& file : samples::most_sampled_files(trace, chains, std::numeric_limits<std::size_t>::max()))
-    if (std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view beginning) { return file.name.starts_with(beginning); })) share += file.share;
-  return share;
-}
-
-bool runs_python(const Trace& trace, const samples::ChainCounts& chains) {
-  constexpr std::array<std::string_view, 3> kInterpreters{"python", "libpython", "Python"};
-  return share_of_files(trace, chains, kInterpreters) >= kMost;
-}
-
-bool has_python_samples(const Trace& trace) {
-  const CallStacks& stacks = trace.call_stacks();
-  for (CodeLocationId id = 1; id < stacks.location_count(); ++id)
-    if (stacks.location(id).kind == CodeKind::kPython) return true;
-  return false;
-}
-
-// Adds what the code itself suggests to the advice for the cause, or replaces it.
-Message advice_for_code(const Trace& trace, const samples::ChainCounts& chains, const Message& advice) {
-  constexpr std::array<std::string_view, 6> kCompilers{"libnvrtc", "libnvJitLink", "libnvptxcompiler", "libnvidia-ptxjitcompiler", "libLLVM", "libtriton"};
-  if (share_of_files(trace, chains, kCompilers) >= kMost)
-    return "Kernels are compiled while the program runs, mostly anew for each shape or type: keep shapes the same (pad them, or sort them into a few), compile "
-           "before the loop, and keep what was compiled. In PyTorch, torch.backends.cudnn.benchmark tries and compiles for each new shape.";
-  if (runs_python(trace, chains) && !has_python_samples(trace)) return followed_by(advice, "Record with --python-sampling to see which lines of Python run.");
-  return advice;
-}
-
-// True if a thread that ran did so only to wait: OpenMP's workers spin between parallel regions.
-bool waits_by_running(const Trace& trace, const samples::ChainCounts& chains) {
-  constexpr std::array<std::string_view, 8> kWaits{"gomp_barrier_wait", "gomp_team_barrier_wait", "gomp_team_end", "do_spin", "do_wait", "__kmp_", "kmp_flag_",
-                                                   "sched_yield"};
-  double share = 0;
-  for (const samples::MostSampled& each : samples::most_sampled(trace, chains, samples::ChainPart::kInnermost, std::numeric_limits<std::size_t>::max())) {
-    const std::string_view name = trace.name(each.function);
-    if (std::any_of(kWaits.begin(), kWaits.end(), [&](std::string_view beginning) { return name.starts_with(beginning); })) share += each.share;
-  }
-  return share >= kMost;
 }
 
 // What another thread did while the launching thread was blocked for this cause; empty if none ran for most of the time.
@@ -548,8 +354,10 @@ Message summary_of(const Trace& trace, const Families& families, const Loop& loo
 }
 
 }  // namespace
+}  // namespace bubbles
 
 Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments) {
+  using namespace bubbles;
   const Trace& trace = context.trace;
   const LoopWork& work = loop_work(context);
   Families families = work.families();
