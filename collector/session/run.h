@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <future>
@@ -60,6 +61,7 @@ class Recording::Run {
   [[nodiscard]] bool take_stop();
 
  private:
+  static constexpr std::chrono::milliseconds kShortestPeriod{1};  // between looks while records come
   enum class Origin { kLaunched, kAttached };
   // What has been made by the time that the target runs, or waits for its program.
   struct Prepared {
