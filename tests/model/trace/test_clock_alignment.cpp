@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "combining/clock_by_collectives.h"
 #include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 #include "rank_of_collectives.h"
@@ -32,6 +33,10 @@ test::RankOfCollectives machine(const char* name, Nanoseconds ahead, double ppm)
     return test::kEpoch + ahead + true_time + std::llround(static_cast<double>(true_time) * ppm * 1e-6);
   };
   return {.boot = name, .epoch = test::kEpoch + ahead, .clock = clock};
+}
+
+std::optional<ClockAlignment> clock_by_collectives(const Trace& first, const Trace& second) {
+  return lanescope::clock_by_collectives(collective_ends(first, {}), collective_ends(second, {}));
 }
 
 // The times at which a rank whose collectives end at `times` leaves them: up to 5 us later, one in 50 up to 20 ms.

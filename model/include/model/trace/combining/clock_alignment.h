@@ -40,13 +40,6 @@ struct ClockAlignment {
 [[nodiscard]] Nanoseconds shift_by_start(const Trace& first, const Trace& second) noexcept;
 // The shift with which one machine's clock reads the same; nothing unless they are known to be of one boot.
 [[nodiscard]] std::optional<Nanoseconds> shift_by_boot(const Trace& first, const Trace& second) noexcept;
-// The line with which the ends of collectives coincide, as well as they can: it says by how much the second's clock is off, and how fast it runs.
-//
-// The line is fitted to medians of windows of 10 s (of quarters in short recordings), by least squares with Huber's weights, as docs/fleets.md says. If
-// it does not explain more than the noise of the ends, the result is the median of all, without drift. Returns nothing if fewer than three collectives
-// are in common. Collectives are matched by NCCL's id of the communicator and by their number since its start. This requires recordings from the start
-// of the communicator on, with NCCL's NVTX ranges. O(n log n) of these ranges and of the calls within them.
-[[nodiscard]] std::optional<ClockAlignment> clock_by_collectives(const Trace& first, const Trace& second);
 
 // For each trace, the line from its times to times of the first trace. Each trace is aligned with the first one, or with another that has been aligned,
 // by one machine's clock or else by collectives. If neither is possible, it is aligned with the first by the time of day or else by first events.
