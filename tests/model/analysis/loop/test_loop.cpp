@@ -12,11 +12,7 @@
 
 using namespace lanescope;
 using namespace lanescope::analysis;
-using lanescope::test::answer;
-using lanescope::test::findings;
-using lanescope::test::kMicrosecond;
-using lanescope::test::kMillisecond;
-using lanescope::test::Scenario;
+using namespace lanescope::test;
 
 namespace {
 

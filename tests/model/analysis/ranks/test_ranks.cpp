@@ -16,14 +16,7 @@
 
 using namespace lanescope;
 using namespace lanescope::analysis;
-using lanescope::test::answer;
-using lanescope::test::findings;
-using lanescope::test::integer;
-using lanescope::test::kMicrosecond;
-using lanescope::test::kMillisecond;
-using lanescope::test::Scenario;
-using lanescope::test::table_named;
-using lanescope::test::text;
+using namespace lanescope::test;
 
 namespace {
 

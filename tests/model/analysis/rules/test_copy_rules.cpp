@@ -12,10 +12,7 @@
 
 using namespace lanescope;
 using namespace lanescope::analysis;
-using lanescope::test::answer;
-using lanescope::test::findings;
-using lanescope::test::kMillisecond;
-using lanescope::test::Scenario;
+using namespace lanescope::test;
 
 TEST_CASE("copies and kernels that take turns could run beside each other") {
   Scenario program;

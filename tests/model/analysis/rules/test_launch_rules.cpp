@@ -12,12 +12,7 @@
 
 using namespace lanescope;
 using namespace lanescope::analysis;
-using lanescope::test::answer;
-using lanescope::test::integer;
-using lanescope::test::kMicrosecond;
-using lanescope::test::kMillisecond;
-using lanescope::test::Scenario;
-using lanescope::test::table_named;
+using namespace lanescope::test;
 
 namespace {
 

@@ -8,9 +8,7 @@
 
 using namespace lanescope;
 using namespace lanescope::analysis;
-using lanescope::test::answer;
-using lanescope::test::Scenario;
-using lanescope::test::table_named;
+using namespace lanescope::test;
 
 TEST_CASE("a rule request names its rule and arguments, or says what is wrong") {
   const auto request = parse_rule("gpu_bubbles:gap=2.5us:rows=-1");

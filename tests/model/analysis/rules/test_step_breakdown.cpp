@@ -11,11 +11,7 @@
 
 using namespace lanescope;
 using namespace lanescope::analysis;
-using lanescope::test::answer;
-using lanescope::test::integer;
-using lanescope::test::Scenario;
-using lanescope::test::table_named;
-using lanescope::test::text;
+using namespace lanescope::test;
 
 TEST_CASE("a step's time is broken down by its ranges") {
   Scenario program;
