@@ -1,7 +1,7 @@
 #include "grouped_operations.h"
 
+#include "columns/kernel_names.h"
 #include "in_parts.h"
-#include "kernel_names.h"
 
 namespace lanescope::stats {
 void add_api_calls(const Selection& selection, const std::vector<std::string_view>& labels, LabelGroups& groups) {

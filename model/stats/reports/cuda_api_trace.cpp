@@ -1,8 +1,8 @@
 // Every call of the CUDA API.
 #include "../by_start.h"
+#include "../columns/run_column.h"
 #include "../label_groups.h"
 #include "../report_functions.h"
-#include "../run_column.h"
 #include "event_columns.h"
 
 namespace lanescope::stats {

@@ -1,8 +1,8 @@
 // Kernels by name and launch shape.
 #include <map>
 
+#include "../columns/kernel_names.h"
 #include "../in_parts.h"
-#include "../kernel_names.h"
 #include "../label_groups.h"
 #include "../report_functions.h"
 #include "grid_text.h"

@@ -3,10 +3,10 @@
 #include <map>
 
 #include "../by_start.h"
-#include "../kernel_names.h"
+#include "../columns/kernel_names.h"
+#include "../columns/run_column.h"
 #include "../label_groups.h"
 #include "../report_functions.h"
-#include "../run_column.h"
 #include "event_columns.h"
 #include "model/stats/device_ordinals.h"
 

@@ -9,12 +9,12 @@
 #include <memory>
 
 #include "../by_start.h"
+#include "../columns/kernel_names.h"
+#include "../columns/run_column.h"
 #include "../in_parts.h"
-#include "../kernel_names.h"
 #include "../label_groups.h"
 #include "../launches.h"
 #include "../report_functions.h"
-#include "../run_column.h"
 #include "grid_text.h"
 #include "model/stats/device_ordinals.h"
 #include "model/trace/combining/parts.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "../device_text.h"
+#include "../columns/device_text.h"
 #include "../report_functions.h"
 #include "model/analysis/idle/idle.h"
 #include "model/stats/table.h"

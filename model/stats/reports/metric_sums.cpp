@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "../device_text.h"
+#include "../columns/device_text.h"
 #include "../report_functions.h"
 #include "model/stats/table.h"
 

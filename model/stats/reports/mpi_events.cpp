@@ -3,9 +3,9 @@
 #include <unordered_map>
 
 #include "../by_start.h"
+#include "../columns/run_column.h"
 #include "../label_groups.h"
 #include "../report_functions.h"
-#include "../run_column.h"
 #include "model/trace/domains/mpi_call.h"
 
 namespace lanescope::stats {

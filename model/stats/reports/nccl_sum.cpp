@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "../call_ranges.h"
-#include "../kernel_names.h"
+#include "../columns/kernel_names.h"
 #include "../label_groups.h"
+#include "../ranges/call_ranges.h"
 #include "../report_functions.h"
 #include "model/trace/domains/nvtx_payload.h"
 

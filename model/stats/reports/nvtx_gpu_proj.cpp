@@ -1,11 +1,11 @@
 // nvtx_gpu_proj_sum, nvtx_gpu_proj_trace: NVTX ranges projected onto the GPU.
 #include <algorithm>
 
+#include "../columns/run_column.h"
 #include "../label_groups.h"
-#include "../nvtx_projections.h"
-#include "../range_stack.h"
+#include "../ranges/nvtx_projections.h"
+#include "../ranges/range_stack.h"
 #include "../report_functions.h"
-#include "../run_column.h"
 
 namespace lanescope::stats {
 namespace {

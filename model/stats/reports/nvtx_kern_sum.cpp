@@ -1,10 +1,10 @@
 // Kernels by the NVTX ranges around their launch. A kernel counts in every range that encloses it.
 #include <algorithm>
 
-#include "../call_ranges.h"
+#include "../columns/kernel_names.h"
 #include "../in_parts.h"
-#include "../kernel_names.h"
 #include "../label_groups.h"
+#include "../ranges/call_ranges.h"
 #include "../report_functions.h"
 
 namespace lanescope::stats {

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "../columns/run_column.h"
 #include "../label_groups.h"
-#include "../nvtx_ranges.h"
-#include "../range_stack.h"
+#include "../ranges/nvtx_ranges.h"
+#include "../ranges/range_stack.h"
 #include "../report_functions.h"
-#include "../run_column.h"
 
 namespace lanescope::stats {
 namespace {

@@ -1,6 +1,6 @@
 // nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum: time inside NVTX ranges, including that of inner ranges.
 #include "../label_groups.h"
-#include "../nvtx_ranges.h"
+#include "../ranges/nvtx_ranges.h"
 #include "../report_functions.h"
 
 namespace lanescope::stats {

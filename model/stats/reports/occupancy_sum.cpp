@@ -3,9 +3,9 @@
 #include <map>
 #include <tuple>
 
-#include "../device_text.h"
+#include "../columns/device_text.h"
+#include "../columns/kernel_names.h"
 #include "../in_parts.h"
-#include "../kernel_names.h"
 #include "../label_groups.h"
 #include "../report_functions.h"
 #include "grid_text.h"

@@ -1,8 +1,8 @@
 // The NVTX ranges around calls, against a look at every range.
 #include <random>
 
-#include "call_ranges.h"
 #include "model/trace/trace_builder.h"
+#include "ranges/call_ranges.h"
 #include "support/catch.h"
 #include "support/cost.h"
 

@@ -1,4 +1,4 @@
-#include "range_stack.h"
+#include "ranges/range_stack.h"
 
 #include "support/catch.h"
 

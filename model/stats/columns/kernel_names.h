@@ -1,7 +1,7 @@
 // The names of kernels in reports. Internal to reports.
 #pragma once
 
-#include "call_ranges.h"
+#include "../ranges/call_ranges.h"
 
 namespace lanescope::stats {
 
