@@ -22,7 +22,7 @@
 #include "launch/target_environment.h"
 #include "model/file/memory_limits.h"
 #include "outside/observers.h"
-#include "processes/target_memory.h"
+#include "processes/memory/target_memory.h"
 #include "run.h"
 
 extern char** environ;

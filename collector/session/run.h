@@ -17,8 +17,8 @@
 #include "held_thread.h"
 #include "launch/output_relay.h"
 #include "outside/gpu_metrics_process.h"
+#include "processes/arrival/reception.h"
 #include "processes/process_table.h"
-#include "processes/reception.h"
 #include "processes/rest_limit.h"
 #include "records/counter_lines.h"
 

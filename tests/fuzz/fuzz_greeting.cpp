@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "fuzz_target.h"
-#include "processes/control_socket.h"
+#include "processes/arrival/control_socket.h"
 
 using namespace lanescope;
 using namespace lanescope::session;

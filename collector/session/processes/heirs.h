@@ -7,8 +7,8 @@
 #include <string>
 
 #include "file_descriptor.h"
-#include "processes/target_memory.h"
-#include "processes/unfollowed.h"
+#include "processes/memory/target_memory.h"
+#include "processes/unfollowed/unfollowed.h"
 
 namespace lanescope::session {
 

@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "collector/attach/memory_map.h"
-#include "processes/agent_obstacle.h"
+#include "processes/unfollowed/agent_obstacle.h"
 
 namespace lanescope::session {
 void ProcessTable::share_memory(std::uint64_t free) {

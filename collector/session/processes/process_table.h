@@ -16,15 +16,15 @@
 #include "clock.h"
 #include "outside/observed_process.h"
 #include "outside/thread_follower.h"
-#include "processes/control_socket.h"
+#include "processes/arrival/control_socket.h"
 #include "processes/ended_programs.h"
 #include "processes/heirs.h"
 #include "processes/job_place.h"
-#include "processes/memory_guard.h"
-#include "processes/strays.h"
-#include "processes/survivors.h"
+#include "processes/memory/memory_guard.h"
 #include "processes/target_process.h"
-#include "processes/unfollowed.h"
+#include "processes/unfollowed/strays.h"
+#include "processes/unfollowed/survivors.h"
+#include "processes/unfollowed/unfollowed.h"
 
 namespace lanescope::session {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "processes/proc.h"
-#include "processes/strays.h"
+#include "processes/unfollowed/strays.h"
 #include "support/catch.h"
 
 namespace lanescope::session {

@@ -1,5 +1,5 @@
 // What is reported about programs that the agent cannot be loaded into.
-#include "processes/agent_obstacle.h"
+#include "processes/unfollowed/agent_obstacle.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "processes/memory_guard.h"
+#include "processes/memory/memory_guard.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "processes/target_memory.h"
+#include "processes/memory/target_memory.h"
 #include "support/catch.h"
 
 using namespace lanescope;

@@ -22,7 +22,7 @@
 #include "collector/attach/process_text.h"
 #include "processes/proc.h"
 #include "processes/start_environments.h"
-#include "processes/unfollowed.h"
+#include "processes/unfollowed/unfollowed.h"
 #include "support/catch.h"
 
 using namespace lanescope;

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "processes/reception.h"
+#include "processes/arrival/reception.h"
 #include "support/catch.h"
 
 using namespace lanescope;

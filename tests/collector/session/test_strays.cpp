@@ -1,5 +1,5 @@
 // Processes that no agent can join, among the descendants of a launched process.
-#include "processes/strays.h"
+#include "processes/unfollowed/strays.h"
 
 #include <fcntl.h>
 #include <grp.h>

@@ -1,5 +1,5 @@
 // Processes that no agent can join, among the descendants of a process that was attached to.
-#include "processes/strays.h"
+#include "processes/unfollowed/strays.h"
 
 #include <sched.h>
 #include <sys/prctl.h>

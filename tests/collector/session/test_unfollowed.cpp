@@ -1,5 +1,5 @@
 // How many processes could not be followed, and what is reported about them.
-#include "processes/unfollowed.h"
+#include "processes/unfollowed/unfollowed.h"
 
 #include <unistd.h>
 

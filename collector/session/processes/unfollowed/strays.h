@@ -26,7 +26,7 @@
 #include "launch/target_environment.h"
 #include "processes/proc.h"
 #include "processes/start_environments.h"
-#include "processes/unfollowed.h"
+#include "processes/unfollowed/unfollowed.h"
 
 namespace lanescope::session {
 

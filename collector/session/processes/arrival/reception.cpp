@@ -1,4 +1,4 @@
-#include "processes/reception.h"
+#include "processes/arrival/reception.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "processes/memory_guard.h"
+#include "processes/memory/memory_guard.h"
 
 #include <fcntl.h>
 #include <poll.h>

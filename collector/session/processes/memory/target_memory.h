@@ -8,7 +8,7 @@
 #include "collector/channel/shared_memory.h"
 #include "collector/session/recording.h"
 #include "file_descriptor.h"
-#include "processes/memory_guard.h"
+#include "processes/memory/memory_guard.h"
 
 namespace lanescope::session {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "processes/control_socket.h"
+#include "processes/arrival/control_socket.h"
 
 namespace lanescope::session {
 

@@ -1,4 +1,4 @@
-#include "processes/agent_obstacle.h"
+#include "processes/unfollowed/agent_obstacle.h"
 
 #include <elf.h>
 #include <unistd.h>

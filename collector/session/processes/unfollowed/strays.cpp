@@ -1,4 +1,4 @@
-#include "processes/strays.h"
+#include "processes/unfollowed/strays.h"
 
 #include <unistd.h>
 

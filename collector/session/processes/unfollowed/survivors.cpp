@@ -1,4 +1,4 @@
-#include "processes/survivors.h"
+#include "processes/unfollowed/survivors.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "processes/unfollowed.h"
+#include "processes/unfollowed/unfollowed.h"
 
 #include <algorithm>
 #include <cerrno>

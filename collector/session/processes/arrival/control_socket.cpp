@@ -1,4 +1,4 @@
-#include "processes/control_socket.h"
+#include "processes/arrival/control_socket.h"
 
 #include <dirent.h>
 #include <fcntl.h>

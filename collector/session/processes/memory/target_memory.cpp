@@ -1,4 +1,4 @@
-#include "processes/target_memory.h"
+#include "processes/memory/target_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
