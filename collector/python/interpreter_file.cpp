@@ -1,13 +1,11 @@
 #include "interpreter_file.h"
 
-#include <elf.h>
-
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string_view>
 
+#include "collector/attach/elf_headers.h"
 #include "split_function.h"
 
 namespace lanescope::python {
@@ -61,14 +59,12 @@ void read_symbols(std::istream& file, const Elf64_Shdr& table, const Elf64_Shdr&
 InterpreterFile read_interpreter_file(const std::string& path) {
   InterpreterFile found;
   std::ifstream file(path, std::ios::binary);
-  const std::vector<Elf64_Ehdr> headers = read_entries<Elf64_Ehdr>(file, 0, sizeof(Elf64_Ehdr));
-  if (headers.empty()) return found;
-  const Elf64_Ehdr& header = headers.front();
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
-      (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr)))
-    return found;
+  const std::optional<attach::ElfHeaders> headers = attach::read_elf_headers(file);
+  if (!headers) return found;
+  const Elf64_Ehdr& header = headers->file;
+  if (!headers->is_of_64_bits() || header.e_phentsize != sizeof(Elf64_Phdr) || (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr))) return found;
   found.is_readable = true;
-  const std::vector<Elf64_Phdr> parts = read_entries<Elf64_Phdr>(file, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
+  const std::vector<Elf64_Phdr>& parts = headers->segments;
   for (const Elf64_Phdr& part : parts)
     if (part.p_type == PT_LOAD && part.p_offset == 0) found.start = part.p_vaddr;
   const std::vector<Elf64_Shdr> sections = read_entries<Elf64_Shdr>(file, header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr));

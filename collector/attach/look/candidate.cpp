@@ -1,6 +1,5 @@
 #include "collector/attach/candidate.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -8,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "collector/attach/elf_headers.h"
 #include "collector/attach/memory_map.h"
 #include "collector/attach/process_text.h"
 
@@ -83,21 +82,15 @@ std::string read_command_line(const std::string& process) {
 // Machine and linkage from the header of the executable.
 void read_executable(const std::string& process, Candidate& candidate) {
   std::ifstream file(process + "/exe", std::ios::binary);
-  Elf64_Ehdr header{};
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
-  if (header.e_ident[EI_CLASS] != ELFCLASS64) {
+  const std::optional<ElfHeaders> headers = read_elf_headers(file);
+  if (!headers) return;
+  if (!headers->is_of_64_bits()) {
     candidate.machine = Machine::k32Bit;
     return;
   }
-  if (header.e_machine == EM_X86_64) candidate.machine = Machine::kX86_64;
-  if (header.e_machine == EM_AARCH64) candidate.machine = Machine::kAarch64;
-  candidate.linkage = Linkage::kStatic;
-  for (unsigned index = 0; index < header.e_phnum; ++index) {
-    Elf64_Phdr segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + index * sizeof segment));
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return;
-    if (segment.p_type == PT_INTERP) candidate.linkage = Linkage::kDynamic;
-  }
+  if (headers->file.e_machine == EM_X86_64) candidate.machine = Machine::kX86_64;
+  if (headers->file.e_machine == EM_AARCH64) candidate.machine = Machine::kAarch64;
+  candidate.linkage = headers->find(PT_INTERP) == nullptr ? Linkage::kStatic : Linkage::kDynamic;
 }
 
 void read_loaded_files(pid_t pid, Candidate& candidate) {

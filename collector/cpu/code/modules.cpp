@@ -1,17 +1,16 @@
 #include "modules.h"
 
-#include <elf.h>
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 
+#include "collector/attach/elf_headers.h"
 #include "collector/attach/memory_map.h"
 
 namespace lanescope::cpu {
 namespace {
 
 constexpr std::uint64_t kMaximumNotes = 64 * 1024;
-constexpr std::size_t kMaximumParts = 1170;  // program headers: the kernel runs no file with more
 
 std::string hexadecimal(const unsigned char* bytes, std::size_t size) {
   constexpr const char* kDigits = "0123456789abcdef";
@@ -39,24 +38,15 @@ std::string build_id_in(const std::vector<unsigned char>& notes) {
   return {};
 }
 
-template <typename Structure>
-bool read_at(std::istream& file, std::uint64_t offset, Structure& structure) {
-  file.seekg(static_cast<std::streamoff>(offset));
-  return static_cast<bool>(file.read(reinterpret_cast<char*>(&structure), sizeof(structure)));
-}
-
 ElfFacts read_elf_facts(std::istream& file) {
   ElfFacts facts;
-  Elf64_Ehdr header;
-  const bool is_elf = read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-                      header.e_phentsize == sizeof(Elf64_Phdr);
-  if (!is_elf) return facts;
-  for (std::size_t i = 0; i < std::min<std::size_t>(header.e_phnum, kMaximumParts); ++i) {
-    Elf64_Phdr part;
-    if (!read_at(file, header.e_phoff + i * sizeof(part), part)) break;
+  const std::optional<attach::ElfHeaders> headers = attach::read_elf_headers(file);
+  if (!headers) return facts;
+  for (const Elf64_Phdr& part : headers->segments) {
     if (part.p_type == PT_LOAD) facts.segments.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
     if (part.p_type != PT_NOTE || part.p_filesz > kMaximumNotes || !facts.build_id.empty()) continue;
     std::vector<unsigned char> notes(part.p_filesz);
+    file.clear();
     file.seekg(static_cast<std::streamoff>(part.p_offset));
     if (file.read(reinterpret_cast<char*>(notes.data()), static_cast<std::streamsize>(notes.size()))) facts.build_id = build_id_in(notes);
   }

@@ -1,15 +1,15 @@
 #include "processes/unfollowed/agent_obstacle.h"
 
-#include <elf.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <vector>
 
+#include "collector/attach/elf_headers.h"
 #include "collector/attach/foreign_file.h"
 #include "collector/attach/memory_map.h"
 #include "processes/proc.h"
@@ -17,31 +17,31 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::size_t kMostSegments = 256;  // more than programs have
-
 // Returns false if the file ends before.
-bool read_at(int file, std::uint64_t place, void* to, std::size_t bytes) {
-  return pread(file, to, bytes, static_cast<off_t>(place)) == static_cast<ssize_t>(bytes);
+bool read_at(std::istream& file, std::uint64_t place, void* to, std::size_t bytes) {
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(place));
+  return static_cast<bool>(file.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes)));
 }
 
 // True if the file has a name by which others load it. A loader that was started with a program has one, and loads the agent besides that program.
-bool is_library(int file, const std::vector<Elf64_Phdr>& segments) {
+bool is_library(std::istream& file, const attach::ElfHeaders& headers) {
   constexpr std::size_t kMostEntries = 1024;  // more than libraries have
-  const auto dynamic = std::find_if(segments.begin(), segments.end(), [](const Elf64_Phdr& each) { return each.p_type == PT_DYNAMIC; });
-  if (dynamic == segments.end()) return false;
+  const Elf64_Phdr* const dynamic = headers.find(PT_DYNAMIC);
+  if (dynamic == nullptr) return false;
   std::vector<Elf64_Dyn> entries(std::min<std::size_t>(dynamic->p_filesz / sizeof(Elf64_Dyn), kMostEntries));
   if (!read_at(file, dynamic->p_offset, entries.data(), entries.size() * sizeof(Elf64_Dyn))) return false;
   return std::any_of(entries.begin(), entries.end(), [](const Elf64_Dyn& each) { return each.d_tag == DT_SONAME; });
 }
 
-std::optional<std::string> obstacle_in(int file) {
-  Elf64_Ehdr header{};
-  if (!read_at(file, 0, &header, sizeof(header)) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
-  if (header.e_ident[EI_CLASS] != ELFCLASS64) return "it is a 32-bit program";
-  std::vector<Elf64_Phdr> segments(std::min<std::size_t>(header.e_phnum, kMostSegments));
-  if (segments.empty() || !read_at(file, header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr))) return std::nullopt;
-  const auto interpreter = std::find_if(segments.begin(), segments.end(), [](const Elf64_Phdr& each) { return each.p_type == PT_INTERP; });
-  if (interpreter == segments.end()) return is_library(file, segments) ? std::nullopt : std::optional<std::string>("it is linked statically");
+std::optional<std::string> obstacle_in(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  const std::optional<attach::ElfHeaders> headers = attach::read_elf_headers(file);
+  if (!headers) return std::nullopt;
+  if (!headers->is_of_64_bits()) return "it is a 32-bit program";
+  if (headers->segments.empty()) return std::nullopt;
+  const Elf64_Phdr* const interpreter = headers->find(PT_INTERP);
+  if (interpreter == nullptr) return is_library(file, *headers) ? std::nullopt : std::optional<std::string>("it is linked statically");
   std::array<char, 256> path{};
   if (!read_at(file, interpreter->p_offset, path.data(), std::min<std::size_t>(interpreter->p_filesz, path.size() - 1))) return std::nullopt;
   if (attach::is_musl(path.data())) return "it uses musl as its C library";
@@ -71,7 +71,7 @@ std::optional<std::string> agent_obstacle(pid_t pid, const std::string& executab
   if (attach::is_musl(executable)) return "it uses musl as its C library";  // it runs through musl's loader
   std::optional<attach::ForeignFile> file = attach::open_file_of(pid, executable);
   if (!file && access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) file = attach::open_file(executable);  // the process has ended
-  return file ? obstacle_in(file->descriptor.get()) : std::nullopt;
+  return file ? obstacle_in(file->path()) : std::nullopt;
 }
 
 }  // namespace lanescope::session
