@@ -23,11 +23,6 @@ void Missing::note(int severity, int component, int state, DiagnosticContent con
     ++warnings;
 }
 
-void Missing::note_pc_samples(std::uint64_t samples, bool buffer_was_full) {
-  pc_samples += samples;
-  full_pc_windows += buffer_was_full ? 1 : 0;
-}
-
 Missing& Missing::operator+=(const Missing& other) {
   dropped += other.dropped;
   invalid += other.invalid;
@@ -79,7 +74,8 @@ Missing missing_in(const TraceFileReader& file) {
         break;
       case proto::FRAME_PC_SAMPLES: {
         const auto samples = parsed(proto::PcSamples());
-        missing.note_pc_samples(samples.dropped(), samples.buffer_was_full());
+        missing.pc_samples += samples.dropped();
+        missing.full_pc_windows += samples.buffer_was_full() ? 1 : 0;
         break;
       }
       default:

@@ -46,7 +46,10 @@ Missing missing_of(const Trace& trace) {
   for (const DiagnosticMessage& message : trace.diagnostics())
     if (!has_parts || said.emplace(message.time, message.component, message.state, message.text).second)
       missing.note(message.severity, message.component, message.state, message.content);
-  for (const auto& window : trace.kernel_records().windows) missing.note_pc_samples(window->dropped, window->buffer_was_full);
+  for (const auto& window : trace.kernel_records().windows) {
+    missing.pc_samples += window->dropped;
+    missing.full_pc_windows += window->buffer_was_full ? 1 : 0;
+  }
   for (const TracePart& part : trace.parts())
     if (!part.provenance.condition.empty()) ++missing.unwhole_recordings;
   return missing;

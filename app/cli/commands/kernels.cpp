@@ -408,7 +408,8 @@ int run_kernels(Arguments arguments) {
   if (options.lists_sets) return list_sets();
   if (options.lists_sections) return list_sections();
   if (options.queries_metrics) return query_metrics(options);
-  if (const Result<void> taken = take_ncu_options(app, options, runs || options.runs_again); !taken) return fail(taken.error());
+  const KernelSource source = runs || options.runs_again ? KernelSource::kProgram : KernelSource::kFile;
+  if (const Result<void> taken = take_ncu_options(app, options, source); !taken) return fail(taken.error());
   if (const Result<void> sound = check(options); !sound) return fail(sound.error());
   if (const std::string typed = runs ? "" : program_without_mark(options); !typed.empty())
     return fail(usage_error("A program stands behind --, with the options before it: lanescope kernels ... -- " + typed));

@@ -152,7 +152,7 @@ Result<void> check_place(const std::filesystem::path& path) {
   return Error{path.string() + " exists already. Name another file, or remove it first."};
 }
 
-Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, bool measures) {
+Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, KernelSource source) {
   if (options.asks_call_stacks)
     return usage_error(
         "--call-stack: the calls that lead to each launch are recorded by lanescope profile --cudabacktrace=kernel PROGRAM, whose kernels lanescope kernels "
@@ -167,7 +167,7 @@ Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, bool 
     if (const Result<void> taken = set_kernel_id(options.kernel_id, options.choice); !taken) return taken;
   }
   if (options.devices.empty()) return {};
-  if (measures)
+  if (source == KernelSource::kProgram)
     return usage_error("--devices is for a file that is shown: a program is measured on the GPUs that it uses. Let it see some alone: CUDA_VISIBLE_DEVICES=" +
                        options.devices + " lanescope kernels ...");
   return set_devices(options.devices, options.choice);

@@ -53,8 +53,9 @@ void describe(CLI::App& app, KernelOptions& options);
 
 // Checks that nothing exists at the path. Measuring takes as long as the program runs, and its result must not be lost at the end.
 Result<void> check_place(const std::filesystem::path& path);
-// Handles the other options of ncu: translates them into ours, or says what to use. `measures`: a program runs.
-Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, bool measures);
+enum class KernelSource { kProgram, kFile };  // a program that is run and measured; what was measured before
+// Handles the other options of ncu: translates them into ours, or says what to use.
+Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, KernelSource source);
 // Checks that each option has a valid value, and that the values fit each other.
 Result<void> check(const KernelOptions& options);
 // Checks options for a file: nothing is measured, unless its program is to run again.

@@ -26,7 +26,7 @@ std::optional<std::vector<UnrecordedOptions::Item>> left_out_of(Arguments argume
     UNSCOPED_INFO(error.what());
     return std::nullopt;
   }
-  if (!take_ncu_options(app, options, true) || !check(options)) return std::nullopt;
+  if (!take_ncu_options(app, options, KernelSource::kProgram) || !check(options)) return std::nullopt;
   return options.of_ncu.items;
 }
 

@@ -24,8 +24,6 @@ struct Missing {
   // could not be recorded at all, because a permission or a library was lacking, does not count as missing. Ranges of NVTX that went to another tool do, for
   // those of other libraries are there.
   void note(int severity, int component, int state, DiagnosticContent content);
-  // Notes one proto::PcSamples.
-  void note_pc_samples(std::uint64_t samples, bool buffer_was_full);
   Missing& operator+=(const Missing& other);
 };
 
