@@ -29,7 +29,6 @@ class ByteQueue {
   // Takes the oldest piece. Returns false if it can't be read from the file; the piece is lost then. Requires: !empty().
   [[nodiscard]] bool take(std::vector<std::byte>& piece);
   [[nodiscard]] bool empty() const noexcept { return pieces_.empty(); }
-  [[nodiscard]] std::uint64_t bytes_in_file() const noexcept { return in_file_; }
 
  private:
   struct Piece {

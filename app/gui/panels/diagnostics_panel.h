@@ -35,7 +35,6 @@ class DiagnosticsPanel : public QWidget {
   void setFiles(std::vector<std::filesystem::path> files);
   [[nodiscard]] bool isLooking() const { return job_.isRunning(); }
   [[nodiscard]] QString recording() const { return recording_->toPlainText(); }
-  void showRecordingPage() { tabs_->setCurrentWidget(recording_); }
   void showOutputPage() { tabs_->setCurrentWidget(output_); }  // the output of the program; if it is scrolled to its end, it follows new output
 
  signals:

@@ -325,8 +325,6 @@ void SamplesPanel::setSource(StackSource source) {
   fillThreads();
 }
 
-void SamplesPanel::chooseCalls(CallChoice choice) { calls_->setCurrentIndex(calls_->findData(static_cast<int>(choice))); }
-
 // Without Python, there is nothing to choose.
 void SamplesPanel::offerCalls() {
   const std::shared_ptr<const Trace>& trace = state_.trace();

@@ -38,7 +38,6 @@ class SamplesPanel : public QWidget {
   // Of compared runs: "A", "B", empty for both; used if no thread or process is chosen.
   void chooseRun(const QString& run);
   void chooseProcess(ProcessId process);
-  void chooseCalls(samples::CallChoice choice);
   [[nodiscard]] static bool hasChainsOf(const Trace& trace, ThreadId thread);
   [[nodiscard]] static bool hasChainsOfProcess(const Trace& trace, ProcessId process);
   [[nodiscard]] const std::shared_ptr<const SampleProfile>& profile() const { return profile_; }

@@ -37,11 +37,9 @@ void ThreadStates::run(ThreadNumber number, std::int64_t time, std::uint32_t pro
 
 void ThreadStates::switch_in(ThreadNumber number, std::int64_t time, std::uint32_t processor) {
   Thread& thread = threads_[number];
-  if (thread.known == Known::kRunning) {
-    ++contradictions_;  // how long it ran is unknown
-  } else if (thread.known == Known::kNothing && thread.suspected) {
+  if (thread.known == Known::kNothing && thread.suspected) {
     emit(number, thread.since, time, proto::THREAD_BLOCKED, 0);
-  } else {
+  } else if (thread.known != Known::kRunning) {  // otherwise the records contradict each other: how long it ran is unknown
     if (thread.known == Known::kBlocked && thread.was_woken) thread.known = Known::kRunnable;  // no other thread has woken it since
     emit(number, thread, time);
   }
@@ -54,9 +52,7 @@ void ThreadStates::switch_out(ThreadNumber number, std::int64_t time, std::uint3
     emit(number, thread, time);
   } else if (thread.known == Known::kNothing && thread.suspected) {
     emit(number, thread.since, time, proto::THREAD_RUNNING, processor + 1);
-  } else if (thread.known != Known::kNothing) {
-    ++contradictions_;  // when it began to run is unknown
-  }
+  }  // otherwise it is not known when it began to run
   const bool was_woken = thread.known == Known::kRunning && thread.was_woken;
   thread = {leaving == Leaving::kPreempted ? Known::kRunnable : Known::kBlocked, time, 0, {}, was_woken};
 }

@@ -51,9 +51,6 @@ class ThreadStates {
   // Ends all open intervals, and forgets the threads.
   void end_all(std::int64_t time);
 
-  // Number of records that contradict each other.
-  [[nodiscard]] std::uint64_t contradictions() const noexcept { return contradictions_; }
-
  private:
   enum class Known : std::uint8_t { kNothing, kRunning, kRunnable, kBlocked };
   struct Thread {
@@ -68,7 +65,6 @@ class ThreadStates {
 
   Emit emit_;
   std::unordered_map<ThreadNumber, Thread> threads_;
-  std::uint64_t contradictions_ = 0;
 };
 
 }  // namespace lanescope::cpu

@@ -184,15 +184,6 @@ std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, const TimeOfProce
   return result;
 }
 
-SampleLosses sample_losses(const Trace& trace) {
-  SampleLosses losses;
-  for (const auto& window : trace.kernel_records().windows) {
-    losses.dropped += window->dropped;
-    losses.full_buffers += window->buffer_was_full ? 1 : 0;
-  }
-  return losses;
-}
-
 std::optional<SampledPart> sampled_part(const Trace& trace, std::optional<TimeRange> time) {
   std::vector<TimeRange> windows;
   Nanoseconds every = 0;

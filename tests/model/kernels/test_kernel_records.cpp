@@ -291,7 +291,7 @@ TEST_CASE("PC samples of functions that no frame named count as dropped, and col
   const auto trace = recording.trace();
   REQUIRE(trace->kernel_records().windows.size() == 1);
   CHECK(trace->kernel_records().windows[0]->samples.empty());
-  CHECK(kernels::sample_losses(*trace).dropped == 100);
+  CHECK(trace->kernel_records().windows[0]->dropped == 100);
 }
 
 TEST_CASE("shares of very many windows are of longer times, and reasons that no hardware has count as dropped") {
@@ -318,7 +318,7 @@ TEST_CASE("shares of very many windows are of longer times, and reasons that no 
   }
   const auto trace = recording.trace();
   CHECK(trace->kernel_records().reasons.size() == kKept);
-  CHECK(kernels::sample_losses(*trace).dropped == kReasons - kKept);
+  CHECK(trace->kernel_records().windows.front()->dropped == kReasons - kKept);
   REQUIRE(trace->counters().size() == kKept);
   const CounterSeries& first = trace->counter_series(0);
   CHECK(first.size() * kKept <= kMostValues);

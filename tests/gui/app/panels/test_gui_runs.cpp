@@ -166,7 +166,7 @@ class RunsTest : public QObject {
     for (const char* words : {"A GPU 0 busy", "B GPU 0 busy", "A GPU 0 idle", "B GPU 0 idle"}) QVERIFY2(details.contains(words), qPrintable(details));
     window_->showPanel("diagnostics");
     auto* diagnostics = window_->findChild<ui::DiagnosticsPanel*>();
-    diagnostics->showRecordingPage();
+    QVERIFY(Gestures(*window_).click_panel("Recording"));
     for (const char* words : {"A GPU 0", "B GPU 0"}) QVERIFY2(diagnostics->recording().contains(words), qPrintable(diagnostics->recording()));
   }
 

@@ -403,7 +403,7 @@ class SamplesTest : public QObject {
   // callee inflate has no lines.
   void linesAreCountedShownWithTheirTextAndOpened() {
     panel_->chooseView(SamplesPanel::View::kLines);
-    panel_->chooseCalls(samples::CallChoice::kAll);
+    choose_calls(samples::CallChoice::kAll);
     QVERIFY(settled());
     ui::ResultTable& table = panel_->lines();
     const auto row_of = [&](const QString& place) {
@@ -419,7 +419,7 @@ class SamplesTest : public QObject {
     QCOMPARE(row_of("train.py:30"), QString("0.0 %|41.7 %|0|50|train.py:30||load|/home/user/train.py"));
 
     // Python only: samples in inflate count for the line that calls it.
-    panel_->chooseCalls(samples::CallChoice::kPythonOnly);
+    choose_calls(samples::CallChoice::kPythonOnly);
     QVERIFY(settled());
     QCOMPARE(row_of("train.py:30"), QString("41.7 %|41.7 %|50|50|train.py:30||load|/home/user/train.py"));
 
@@ -561,6 +561,10 @@ class SamplesTest : public QObject {
   }
 
  private:
+  void choose_calls(samples::CallChoice choice) {
+    for (auto* box : panel_->findChildren<QComboBox*>())
+      if (box->accessibleName() == "Which calls of a chain") box->setCurrentIndex(box->findData(static_cast<int>(choice)));
+  }
   bool settled() {
     return wait_for([this] { return !panel_->isComputing(); });
   }

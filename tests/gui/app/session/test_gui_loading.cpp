@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QScopeGuard>
 
+#include "fixture/gestures.h"
 #include "fixture/main_window_fixture.h"
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
@@ -275,7 +276,7 @@ class LoadingTest : public QObject {
     QVERIFY(!holds_events(*window.state().trace()));
     window.showPanel("diagnostics");
     auto* diagnostics = window.findChild<ui::DiagnosticsPanel*>();
-    diagnostics->showRecordingPage();
+    QVERIFY(Gestures(window).click_panel("Recording"));
     QVERIFY(settle(window));
     QVERIFY2(diagnostics->recording().contains(QString::fromStdString(told)), qPrintable(diagnostics->recording()));
 
@@ -327,7 +328,7 @@ class LoadingTest : public QObject {
           QVERIFY(open_and_settle(window, damaged));
           auto* diagnostics = window.findChild<ui::DiagnosticsPanel*>();
           window.showPanel("diagnostics");
-          diagnostics->showRecordingPage();
+          QVERIFY(Gestures(window).click_panel("Recording"));
           QVERIFY(settle(window));
           const QString status = window.findChild<ui::TraceStatus*>()->text(), said = window.messages().text() + u' ' + diagnostics->recording();
           const QByteArray where = QByteArray(sound.filename().c_str()) + ' ' + QByteArray::number(tenths) + "/10: " + (status + u' ' + said).toUtf8();

@@ -49,13 +49,6 @@ enum class SumBy { kKernel, kLine, kInstruction };
 using TimeOfProcess = std::function<std::optional<TimeRange>(ProcessId)>;
 [[nodiscard]] std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, const TimeOfProcess& time);
 
-// Samples that these sums lack.
-struct SampleLosses {
-  std::uint64_t dropped = 0;
-  std::uint64_t full_buffers = 0;  // windows in which the hardware's buffer was full
-};
-[[nodiscard]] SampleLosses sample_losses(const Trace& trace);
-
 // The sampled part of the time, if that was not all of it.
 struct SampledPart {
   std::uint64_t windows = 0;
