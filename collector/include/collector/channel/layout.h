@@ -140,7 +140,6 @@ enum CallGroup : std::uint32_t {
   kMemoryCalls = 2,  // copies, sets, allocations
   kSynchronizationCalls = 4,
   kOtherCalls = 8,
-  kAllCalls = 15,
 };
 
 enum class NameRule : std::uint32_t { kAll = 0, kOnlyListed = 1, kAllButListed = 2 };
