@@ -9,7 +9,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/system_calls.h"
-#include "agent/kernel_counters/kernel_name.h"
+#include "agent/kernel_counters/choice/kernel_name.h"
 
 namespace lanescope::agent::kernel_counters {
 namespace {

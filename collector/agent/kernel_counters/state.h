@@ -7,14 +7,14 @@
 #include <cstdint>
 
 #include "agent/cupti/library/guarded_call.h"
-#include "agent/kernel_counters/context_counters.h"
-#include "agent/kernel_counters/functions.h"
-#include "agent/kernel_counters/gate.h"
-#include "agent/kernel_counters/launch_table.h"
+#include "agent/kernel_counters/choice/launch_table.h"
+#include "agent/kernel_counters/choice/set_choice.h"
+#include "agent/kernel_counters/counting/context_counters.h"
+#include "agent/kernel_counters/counting/functions.h"
+#include "agent/kernel_counters/counting/gate.h"
+#include "agent/kernel_counters/counting/refusal.h"
 #include "agent/kernel_counters/plan.h"
-#include "agent/kernel_counters/record_file.h"
-#include "agent/kernel_counters/refusal.h"
-#include "agent/kernel_counters/set_choice.h"
+#include "agent/kernel_counters/records/record_file.h"
 #include "agent/process/lock.h"
 
 namespace lanescope::agent::kernel_counters {

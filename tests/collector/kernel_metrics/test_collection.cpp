@@ -15,7 +15,7 @@
 
 #include <cupti.h>
 
-#include "agent/kernel_counters/launch_table.h"
+#include "agent/kernel_counters/choice/launch_table.h"
 #include "agent/kernel_counters/plan.h"
 #include "agent/nvtx/included_range.h"
 #include "agent/nvtx/names.h"

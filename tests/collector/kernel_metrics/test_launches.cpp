@@ -2,10 +2,10 @@
 #include <atomic>
 #include <thread>
 
-#include "agent/kernel_counters/gate.h"
-#include "agent/kernel_counters/kernel_name.h"
-#include "agent/kernel_counters/launch.h"
-#include "agent/kernel_counters/launch_table.h"
+#include "agent/kernel_counters/choice/kernel_name.h"
+#include "agent/kernel_counters/choice/launch.h"
+#include "agent/kernel_counters/choice/launch_table.h"
+#include "agent/kernel_counters/counting/gate.h"
 #include "support/catch.h"
 
 using namespace lanescope::agent::kernel_counters;

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <limits>
 
-#include "agent/kernel_counters/record_file.h"
+#include "agent/kernel_counters/records/record_file.h"
 #include "collector/channel/clock.h"
 #include "kernel_metrics/evaluation.h"
 #include "kernel_metrics/host_library.h"

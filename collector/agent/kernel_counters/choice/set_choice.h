@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "agent/core/clock.h"
-#include "agent/kernel_counters/context_counters.h"
-#include "agent/kernel_counters/launch_table.h"
+#include "agent/kernel_counters/choice/launch_table.h"
+#include "agent/kernel_counters/counting/context_counters.h"
 
 namespace lanescope::agent::kernel_counters {
 

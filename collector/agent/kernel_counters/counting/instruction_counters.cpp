@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/instruction_counters.h"
+#include "agent/kernel_counters/counting/instruction_counters.h"
 
 #include <algorithm>
 #include <cstring>

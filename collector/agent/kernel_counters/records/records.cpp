@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/records.h"
+#include "agent/kernel_counters/records/records.h"
 
 #include <algorithm>
 #include <initializer_list>

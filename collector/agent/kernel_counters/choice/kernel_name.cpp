@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/kernel_name.h"
+#include "agent/kernel_counters/choice/kernel_name.h"
 
 #include <cstddef>
 

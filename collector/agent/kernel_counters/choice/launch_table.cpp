@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/launch_table.h"
+#include "agent/kernel_counters/choice/launch_table.h"
 
 namespace lanescope::agent::kernel_counters {
 

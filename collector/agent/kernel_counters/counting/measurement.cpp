@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/measurement.h"
+#include "agent/kernel_counters/counting/measurement.h"
 
 #include <atomic>
 #include <cstdio>
@@ -7,10 +7,10 @@
 
 #include "agent/core/clock.h"
 #include "agent/cupti/words.h"
-#include "agent/kernel_counters/chosen_launches.h"
+#include "agent/kernel_counters/choice/chosen_launches.h"
+#include "agent/kernel_counters/choice/kernel_name.h"
 #include "agent/kernel_counters/collection.h"
-#include "agent/kernel_counters/kernel_name.h"
-#include "agent/kernel_counters/records.h"
+#include "agent/kernel_counters/records/records.h"
 
 namespace lanescope::agent::kernel_counters {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "agent/kernel_counters/launch.h"
+#include "agent/kernel_counters/choice/launch.h"
 #include "agent/kernel_counters/state.h"
 
 namespace lanescope::agent::kernel_counters {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "agent/core/memory/page_buffer.h"
-#include "agent/kernel_counters/launch.h"
+#include "agent/kernel_counters/choice/launch.h"
 #include "collector/channel/kernel_counters.h"
 
 namespace lanescope::agent::kernel_counters {

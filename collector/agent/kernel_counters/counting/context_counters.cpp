@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/context_counters.h"
+#include "agent/kernel_counters/counting/context_counters.h"
 
 #include <charconv>
 #include <cstdio>

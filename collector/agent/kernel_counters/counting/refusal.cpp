@@ -1,7 +1,7 @@
-#include "agent/kernel_counters/refusal.h"
+#include "agent/kernel_counters/counting/refusal.h"
 
 #include "agent/cupti/words.h"
-#include "agent/kernel_counters/functions.h"
+#include "agent/kernel_counters/counting/functions.h"
 
 namespace lanescope::agent::kernel_counters {
 

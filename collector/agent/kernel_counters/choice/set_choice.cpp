@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/set_choice.h"
+#include "agent/kernel_counters/choice/set_choice.h"
 
 namespace lanescope::agent::kernel_counters {
 namespace {

@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/functions.h"
+#include "agent/kernel_counters/counting/functions.h"
 
 #include <dlfcn.h>
 

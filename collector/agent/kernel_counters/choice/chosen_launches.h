@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "agent/kernel_counters/launch.h"
+#include "agent/kernel_counters/choice/launch.h"
 #include "agent/kernel_counters/state.h"
 
 namespace lanescope::agent::kernel_counters {

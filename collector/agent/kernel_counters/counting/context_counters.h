@@ -5,10 +5,10 @@
 #include <span>
 
 #include "agent/core/memory/page_buffer.h"
-#include "agent/kernel_counters/functions.h"
-#include "agent/kernel_counters/instruction_counters.h"
+#include "agent/kernel_counters/counting/functions.h"
+#include "agent/kernel_counters/counting/instruction_counters.h"
+#include "agent/kernel_counters/counting/refusal.h"
 #include "agent/kernel_counters/plan.h"
-#include "agent/kernel_counters/refusal.h"
 
 namespace lanescope::agent::kernel_counters {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "agent/kernel_counters/launch.h"
+#include "agent/kernel_counters/choice/launch.h"
 #include "agent/kernel_counters/state.h"
 #include "collector/channel/kernel_counters.h"
 

@@ -1,9 +1,9 @@
-#include "agent/kernel_counters/chosen_launches.h"
+#include "agent/kernel_counters/choice/chosen_launches.h"
 
 #include <algorithm>
 
-#include "agent/kernel_counters/kernel_name.h"
-#include "agent/kernel_counters/records.h"
+#include "agent/kernel_counters/choice/kernel_name.h"
+#include "agent/kernel_counters/records/records.h"
 #include "agent/nvtx/included_range.h"
 
 namespace lanescope::agent::kernel_counters {

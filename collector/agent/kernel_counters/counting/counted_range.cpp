@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/counted_range.h"
+#include "agent/kernel_counters/counting/counted_range.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
-#include "agent/kernel_counters/chosen_launches.h"
-#include "agent/kernel_counters/records.h"
+#include "agent/kernel_counters/choice/chosen_launches.h"
+#include "agent/kernel_counters/records/records.h"
 #include "agent/nvtx/included_range.h"
 
 namespace lanescope::agent::kernel_counters {

@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/launch.h"
+#include "agent/kernel_counters/choice/launch.h"
 
 #include <algorithm>
 #include <iterator>

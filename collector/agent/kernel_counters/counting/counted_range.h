@@ -1,7 +1,7 @@
 // Counts together everything that runs while an NVTX range is open.
 #pragma once
 
-#include "agent/kernel_counters/launch.h"
+#include "agent/kernel_counters/choice/launch.h"
 #include "agent/kernel_counters/state.h"
 
 namespace lanescope::agent::kernel_counters {

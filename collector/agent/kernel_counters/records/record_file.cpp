@@ -1,4 +1,4 @@
-#include "agent/kernel_counters/record_file.h"
+#include "agent/kernel_counters/records/record_file.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -9,9 +9,9 @@
 #include <span>
 
 #include "agent/core/memory/page_buffer.h"
-#include "agent/kernel_counters/functions.h"
+#include "agent/kernel_counters/counting/functions.h"
+#include "agent/kernel_counters/counting/refusal.h"
 #include "agent/kernel_counters/plan.h"
-#include "agent/kernel_counters/refusal.h"
 #include "agent/kernels/code_objects.h"
 #include "collector/channel/kernel_counters.h"
 
