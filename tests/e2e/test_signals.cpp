@@ -253,12 +253,10 @@ TEST_CASE("a recorder ends by the signal that it has passed on, where that ends 
 TEST_CASE("Ctrl+C that somebody sends to the recorder's group reaches all of a program that has made a group of its own") {
   const TemporaryFolder folder;
   LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", "setsid", "-w", "sh", "-c",
-                                             "trap 'exit 5' INT; echo ready; sleep 30; exit 6"});
+                                             "trap 'exit 5' INT; echo ready; sleep 86400; exit 6"});
   recording.wait_for_line("ready");
-  const auto before = std::chrono::steady_clock::now();
   REQUIRE(kill(-recording.pid(), SIGINT) == 0);  // it leads its group
-  CHECK(recording.wait() == 5);
-  CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(15));
+  CHECK(recording.wait() == 5);                  // the shell takes the signal when its child has ended, so that this one has had it, too
 }
 
 // The kernel informs only the session's first process; a shell would inform its jobs.

@@ -45,7 +45,6 @@ std::chrono::nanoseconds attach_once(pid_t pid, int call = 1, Loader loader = Lo
   REQUIRE(injection);
   CHECK(greeting(injection->connection) == "call " + std::to_string(call) + " in " + std::to_string(pid));
   CHECK((injection->origin == AgentOrigin::kLoaded) == (call == 1));
-  CHECK(injection->stopped < 60s);  // a busy machine makes it wait
   close(injection->connection);
   return injection->stopped;
 }

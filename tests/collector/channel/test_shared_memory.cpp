@@ -173,10 +173,10 @@ TEST_CASE("the agent's thread is woken by its bell, also by one that rang before
   SharedHeader& header = mapping.memory.header();
   const std::uint32_t seen = header.agent_bell;
   std::thread target([&header] { ring_agent(header); });
-  const auto before = std::chrono::steady_clock::now();
-  while (header.agent_bell == seen) wait_for_agent_bell(header, seen, std::chrono::minutes(5));
-  wait_for_agent_bell(header, seen, std::chrono::minutes(5));
-  CHECK(std::chrono::steady_clock::now() - before < std::chrono::minutes(4));
+  // A bell that is missed would let the test run into its limit.
+  while (header.agent_bell == seen) wait_for_agent_bell(header, seen, std::chrono::hours(24));
+  wait_for_agent_bell(header, seen, std::chrono::hours(24));
+  CHECK(header.agent_bell != seen);
   target.join();
 }
 

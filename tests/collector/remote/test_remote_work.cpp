@@ -370,9 +370,7 @@ TEST_CASE("a far side that is none of ours is given up in a sentence, and writes
   settings.patience = {.greeting = 300ms, .silence = 300ms, .first_pause = 0ms, .longest_pause = 1ms, .without_link = 400ms};
   std::string told;
   settings.tell = [&told](const std::string& sentence) { told += sentence; };
-  const auto begin = std::chrono::steady_clock::now();
   const WorkOutcome outcome = work_on(settings);
-  CHECK(std::chrono::steady_clock::now() - begin < 5min);
   REQUIRE(outcome.failure);
   CHECK_FALSE(outcome.failure->text.empty());
   CHECK(outcome.failure->text.size() < 5'000);

