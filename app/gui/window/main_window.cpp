@@ -102,6 +102,8 @@ MainWindow::MainWindow(Layout layout)
   fillTimelineMenus();
   connectKeys();
   connectSession();
+  connectNotes();
+  connectPair();
   connectRecording();
   connectKernels();
   showTitle();
@@ -277,7 +279,7 @@ void MainWindow::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange && actions_.launch) paint_icons(actions_, palette());
   if (event->type() == QEvent::ActivationChange && isActiveWindow()) {
     recent_->readAgain();
-    tellChanges();
+    file_watch_->tellChanges();
   }
 }
 

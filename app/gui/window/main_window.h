@@ -7,7 +7,6 @@
 
 #include <QMainWindow>
 #include <QStackedWidget>
-#include <QTimer>
 
 #include "analysis/alignment_bar.h"
 #include "analysis/bubbles_panel.h"
@@ -16,7 +15,6 @@
 #include "analysis/idle_time_source.h"
 #include "analysis/loop_source.h"
 #include "analysis/wait_source.h"
-#include "base/files/file_state.h"
 #include "base/input/key_bindings.h"
 #include "base/input/wheel_rule.h"
 #include "base/state/selection_state.h"
@@ -40,6 +38,7 @@
 #include "timeline/widget/timeline_command.h"
 #include "timeline/widget/timeline_view.h"
 #include "window/docks/panel_docks.h"
+#include "window/file_watch.h"
 #include "window/message_area.h"
 #include "window/start/recent_files.h"
 #include "window/start/start_page.h"
@@ -146,6 +145,8 @@ class MainWindow : public QMainWindow, public TableFiles {
   void connectViewActions();
   void fillTimelineMenus();
   void connectSession();
+  void connectNotes();
+  void connectPair();
   void remember(const QString& path);  // adds it to the recent files
   void connectRecording();
   void connectKernels();
@@ -166,8 +167,6 @@ class MainWindow : public QMainWindow, public TableFiles {
   [[nodiscard]] QString whatIsOnlyHere();
   [[nodiscard]] bool letsGo();  // asks, if needed, whether the user gives up what is in no file
   [[nodiscard]] QByteArray placeToKeep() const;
-  void noteFiles();    // remembers the present state of the files
-  void tellChanges();  // reports changes of these files since noteFiles(), once
   void showSwapped();
   void placeNotes();
   void profileKernel(std::shared_ptr<const KernelFacts> facts);
@@ -201,7 +200,6 @@ class MainWindow : public QMainWindow, public TableFiles {
   void fillLanguages();
   void chooseLanguage(const QString& code);  // empty: the language of the desktop
   void chooseMemory();
-  void tellProblems();  // of files whose events are read on demand
   void tellLeftOut();
 
   WheelRule wheel_rule_;
@@ -244,11 +242,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   std::vector<QAction*> bound_actions_;                                                  // with keys that work in the whole window
   std::vector<std::pair<QAction*, const timeline::TimelineCommand*>> timeline_entries_;  // entries of menus, which show keys of the timeline
   std::unique_ptr<PanelDocks> docks_;
-  QTimer watching_;  // runs while files are shown
-  std::vector<std::pair<std::filesystem::path, FileState>> opened_as_;
-  QTimer reading_;                 // runs while events are read on demand
-  QString told_lack_;              // of this trace
-  std::size_t told_problems_ = 0;  // of the process
+  FileWatch* file_watch_;
   struct {
     TimeRange visible;
     EventRef event;

@@ -5,20 +5,18 @@
 #include <utility>
 
 #include <QApplication>
-#include <QFile>
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QPointer>
 #include <QPushButton>
 #include <QThread>
+#include <QTimer>
 
 #include "analysis/place.h"
 #include "base/text/diagnostic_text.h"
 #include "base/text/texts.h"
-#include "export/trace_writing.h"
 #include "model/events/carried_filter.h"
 #include "model/import/open_trace.h"
-#include "model/trace/segments/demanded_segments.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "record/remote_dialog.h"
@@ -31,15 +29,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kProblemInterval = 500;  // ms between checks whether files have become unreadable
-constexpr int kWatchInterval = 2'000;  // ms between checks whether files were written again
-constexpr int kCloseInterval = 50;     // ms between attempts to close the window
-
-// Why events of the trace can't be read; empty if none was missed so far.
-QString lack_of(const std::shared_ptr<const Trace>& trace) {
-  const Result<void> all = trace ? check_all_was_read(*trace) : Result<void>();
-  return all ? QString() : QString::fromStdString(all.error().text);
-}
+constexpr int kCloseInterval = 50;  // ms between attempts to close the window
 
 // True if the recordings of a trace are so far apart in time that an axis for all of them shows none. O(parts · log parts).
 bool are_out_of_sight(const Trace& trace) {
@@ -66,32 +56,18 @@ void MainWindow::connectSession() {
     if (change == TraceChange::kOther) {
       notes_keeper_->close();
       is_shown_alone_ = false;
-      told_lack_.clear();
-      messages_->settle(MessageSubject::kReading);
-      watching_.stop();
-      opened_as_.clear();
       if (!pair().isOpen()) actions_.row_filter->clear();  // other traces may not have these rows; if the sides are swapped, the rows stay
     }
     if (state_.trace()) showTrace();
     if (change == TraceChange::kSnapshot) placeNotes();
+    if (change == TraceChange::kOther) diagnostics_->setFiles(session_.files());
     enableActions();
-    const bool is_read = state_.trace() && !has_memory_for_events(*state_.trace());
-    if (!is_read) reading_.stop();
-    if (is_read && !reading_.isActive()) reading_.start();
-    tellProblems();  // also if a recording stays in memory because its temporary file cannot be written
   });
-  told_problems_ = SegmentCache::of_process().problems().size();  // those of before are not of this window
-  reading_.setInterval(kProblemInterval);
-  connect(&reading_, &QTimer::timeout, this, &MainWindow::tellProblems);
+  file_watch_ = new FileWatch(*this, state_, session_, *messages_, *status_);
+  connect(file_watch_, &FileWatch::reloadWished, this, [this] { begin(session_.sameAgain()); });
   connect(&session_, &SessionController::toBeMadeReady, timeline_, &timeline::TimelineView::makeReady);
   connect(timeline_, &timeline::TimelineView::traceReady, &session_, &SessionController::showReady);
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
-  connect(timeline_, &timeline::TimelineView::markersEdited, this, &MainWindow::placeNotes);
-  connect(&session_.pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
-  connect(&session_.pair(), &TracePair::sidesChanged, this, [this] {
-    before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange(), state_.filter(), state_.trace()};
-  });
-  connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
   connect(&session_, &SessionController::somethingBegan, this, &MainWindow::stay);  // the user continues to work
   connect(&session_, &SessionController::said, this, [this](const Notice& message) { messages_->show(message.sentence, message.weight); });
@@ -100,11 +76,6 @@ void MainWindow::connectSession() {
   connect(status_, &TraceStatus::cancelRequested, &session_, &SessionController::cancelLoading);
   connect(recent_, &RecentFiles::chosen, this, &MainWindow::openFile);
   connect(&session_, &SessionController::openedBeside, this, &MainWindow::remember);
-  connect(&session_, &SessionController::openedBeside, this, &MainWindow::noteFiles);
-  watching_.setInterval(kWatchInterval);
-  connect(&watching_, &QTimer::timeout, this, [this] {
-    if (isVisible()) tellChanges();
-  });
   connect(&session_, &SessionController::opened, this, [this](const QString& path) {
     const bool is_one_of_several = state_.trace() && !state_.trace()->parts().empty() && !QFileInfo(path).isDir();
     if (!is_one_of_several) remember(path);
@@ -114,15 +85,11 @@ void MainWindow::connectSession() {
     if (state_.trace() && !pair().isOpen()) notes_keeper_->open(path, *state_.trace());
     placeNotes();
     tellLeftOut();
-    noteFiles();
     emit opened(path);
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {
     if (layout_ != Layout::kPicture) recent_->forgetIfGone(path);
     showFailure(sentence);
-  });
-  connect(&state_, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) diagnostics_->setFiles(session_.files());
   });
   connect(diagnostics_, &DiagnosticsPanel::damageFound, status_, &TraceStatus::showDamage);
   // Queued, because dialogs stay open for a long time and must not delay the session.
@@ -130,11 +97,23 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::begun, this, &MainWindow::start, Qt::QueuedConnection);
   connect(&fleet_opening_, &FleetOpening::wished, this, &MainWindow::begin);
   connect(&session_, &SessionController::begunElsewhere, this, &MainWindow::windowWished, Qt::QueuedConnection);
+}
+
+void MainWindow::connectNotes() {
+  connect(timeline_, &timeline::TimelineView::markersEdited, this, &MainWindow::placeNotes);
   connect(notes_keeper_, &NotesKeeper::filesChanged, notes_, &NotesPanel::setFiles);
   connect(notes_keeper_, &NotesKeeper::saving, this, [this] { messages_->settle(MessageSubject::kNotes); });
   connect(notes_keeper_, &NotesKeeper::said, this,
           [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote, MessageSubject::kNotes); });
-  connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event, TimeRange gap) { show_place(state_, range, event, gap); });
+}
+
+void MainWindow::connectPair() {
+  connect(&pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
+  connect(&pair(), &TracePair::sidesChanged, this, [this] {
+    before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange(), state_.filter(), state_.trace()};
+  });
+  connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
+  connect(&pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event, TimeRange gap) { show_place(state_, range, event, gap); });
   connect(alignment_, &AlignmentBar::rowsWished, timeline_, &timeline::TimelineView::setTraceSides);
   connect(timeline_, &timeline::TimelineView::rowArrangementChanged, this, [this] { alignment_->showRows(timeline_->traceSides()); });
   connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
@@ -174,26 +153,6 @@ void MainWindow::placeNotes() {
     notes_keeper_->open(session_.recordedFile(), *state_.trace());
 }
 
-void MainWindow::noteFiles() {
-  messages_->settle(MessageSubject::kChange);
-  opened_as_.clear();
-  for (const std::filesystem::path& file : session_.files())
-    if (const std::optional<FileState> state = state_of(file)) opened_as_.emplace_back(file, *state);
-  watching_.start();
-}
-
-// Another recording may have taken the name, or somebody continues to write the file. A file that was removed is still shown as long as the user wants.
-void MainWindow::tellChanges() {
-  const auto has_changed = [](auto& opened) { return find_change(opened.first, opened.second) == FileChange::kContent; };
-  const auto changed = std::find_if(opened_as_.begin(), opened_as_.end(), has_changed);
-  if (changed == opened_as_.end()) return;
-  const QString name = QFile::decodeName(changed->first.filename().c_str());
-  opened_as_.clear();  // it is reported only once
-  watching_.stop();
-  messages_->show(tr("%1 was written anew since it was opened: shown is what it was then.").arg(name), MessageWeight::kNote, MessageSubject::kChange,
-                  {tr("Reload"), [this] { begin(session_.sameAgain()); }});
-}
-
 // Tells a user who opened the files of 64 ranks why only two are shown, or who opened those of several days why there is nothing to see.
 void MainWindow::tellLeftOut() {
   if (!state_.trace() || pair().isOpen()) return;
@@ -206,21 +165,6 @@ void MainWindow::tellLeftOut() {
   const std::size_t files = left_out + std::max<std::size_t>(1, state_.trace()->parts().size());
   messages_->show(tr("%1 of %2 files are left out: they hold the same recordings as others. Diagnostics > Messages names them.").arg(left_out).arg(files),
                   MessageWeight::kNote);
-}
-
-// Unreadable events are discovered on demand, on any thread. Each window tells what is lacking in its own trace, and what the whole process lacks.
-void MainWindow::tellProblems() {
-  const QString own = lack_of(state_.trace());
-  if (!own.isEmpty() && std::exchange(told_lack_, own) != own) messages_->showAnew(own, MessageWeight::kError, MessageSubject::kReading);
-  static QString of_traces;  // also of those that were closed since
-  for (const QWidget* widget : QApplication::topLevelWidgets()) {
-    const auto* window = qobject_cast<const MainWindow*>(widget);
-    if (const QString lack = window == nullptr ? QString() : lack_of(window->state_.trace()); !of_traces.contains(lack)) of_traces += lack;
-  }
-  const std::vector<std::string> problems = SegmentCache::of_process().problems();
-  for (; told_problems_ < problems.size(); ++told_problems_)
-    if (const QString problem = QString::fromStdString(problems[told_problems_]); !of_traces.contains(problem)) messages_->show(problem, MessageWeight::kError);
-  if (state_.trace() && !holds_events(*state_.trace())) status_->showUnreadable(count_unreadable(*state_.trace()));
 }
 
 void MainWindow::connectRecording() {
