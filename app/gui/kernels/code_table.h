@@ -79,7 +79,6 @@ class CodeTable : public QuietFocus<QTableView> {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
-  [[nodiscard]] bool leadsToWhatIsTyped() const override { return false; }  // N is the key for the next hot row, and lines begin with their numbers
 
  private:
   void fitText();

@@ -21,6 +21,7 @@
 #include "model/trace/completeness.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/segments/scratch_memory.h"
+#include "tables/quiet_focus.h"
 #include "tables/table_look.h"
 #include "timeline/core/lanes/idle_time.h"
 #include "timeline/core/words/format.h"
@@ -59,7 +60,7 @@ class LineHeight : public QStyledItemDelegate {
 };
 
 QTreeWidget* list_with(const QStringList& titles, const QString& name, QWidget* parent) {
-  auto* list = new QTreeWidget(parent);
+  auto* list = new QuietFocus<QTreeWidget>(parent);
   list->setAccessibleName(name);
   list->setHeaderLabels(titles);
   list->setRootIsDecorated(false);

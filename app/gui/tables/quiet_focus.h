@@ -1,5 +1,5 @@
 // An item view in which only the user makes an item current. Qt's views make the first item current when they get the focus, so that moving the focus selects
-// something and moves the timeline.
+// something and moves the timeline. They also search for what is typed: here, fields do that, so that a letter is the same key wherever no text is typed.
 #pragma once
 
 #include <QAbstractItemView>
@@ -15,14 +15,9 @@ class QuietFocus : public View {
   using View::View;
 
  protected:
-  // True if typing finds the row that starts with the typed text, even if the keys are shortcuts of the window.
-  [[nodiscard]] virtual bool leadsToWhatIsTyped() const { return true; }
-  bool event(QEvent* event) override {
-    if (event->type() == QEvent::ShortcutOverride && leadsToWhatIsTyped() && is_typed(*static_cast<QKeyEvent*>(event))) {
-      event->accept();
-      return true;
-    }
-    return View::event(event);
+  void keyPressEvent(QKeyEvent* event) override {
+    if (is_left_by_lists(*event)) return event->ignore();
+    View::keyPressEvent(event);
   }
   void focusInEvent(QFocusEvent* event) override {
     QAbstractScrollArea::focusInEvent(event);

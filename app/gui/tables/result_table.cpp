@@ -192,7 +192,7 @@ void ResultTable::chooseRow(TableRow row) {
 void ResultTable::keyPressEvent(QKeyEvent* event) {
   const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
   if (const std::optional<TableRow> row = chosenRow(); enter && row) return emit rowActivated(*row);
-  QTableView::keyPressEvent(event);
+  QuietFocus::keyPressEvent(event);
 }
 
 void ResultTable::copySelection() const {

@@ -1,4 +1,4 @@
-// Which widgets use typed text: fields, and lists in which typing finds the entry that starts with it.
+// Which widgets use typed text, and which keys lists leave to the window.
 #pragma once
 
 #include <QKeyEvent>
@@ -6,9 +6,10 @@
 
 namespace lanescope::ui {
 
+// True for fields. Lists are not searched by typing.
 [[nodiscard]] bool takes_typing(const QWidget& widget);
-// True if the key types a character and is not a command: no Shift, Ctrl, Alt or other modifier is held. So Shift+Z is a command in lists, too, and a capital
-// letter finds no entry there. Not for fields, which decide themselves.
-[[nodiscard]] bool is_typed(const QKeyEvent& event);
+// True for keys that type a character, and for Backspace: they are commands of the timeline, also while a list has the focus. Not for those with which lists
+// select, and open and close lines.
+[[nodiscard]] bool is_left_by_lists(const QKeyEvent& event);
 
 }  // namespace lanescope::ui

@@ -192,6 +192,10 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
     case QEvent::HideToParent:
       if (!is_of_window && !static_cast<const QDockWidget*>(watched)->isFloating()) releaseSizes();
       break;
+    case QEvent::KeyPress:  // which the panel left; a panel that floats is a window of its own, where the key would end
+      if (is_of_window || !static_cast<const QDockWidget*>(watched)->isFloating()) break;
+      QCoreApplication::sendEvent(&window_, event);
+      return true;
     case QEvent::MouseButtonPress:
       if (is_of_window && window_.childAt(static_cast<QMouseEvent*>(event)->position().toPoint()) == nullptr) releaseSizes();  // on a border
       break;

@@ -1,4 +1,5 @@
-// Keys belong to the widget with the focus: a list that searches its entries gets typed keys, and unhandled keys go to the timeline.
+// Keys belong to the widget with the focus, and those that it leaves to the timeline.
+#include <QDockWidget>
 #include <QListView>
 #include <QTextBrowser>
 
@@ -23,50 +24,76 @@ class KeyboardTest : public QObject {
   void cleanup() { window_.reset(); }
 
   // Letters that are keys of the timeline, and one that was made a key of the whole window.
-  void whatIsTypedInAListIsNoKeyOfAnythingElse_data() {
+  void lettersAreTheSameKeysInLists_data() {
     QTest::addColumn<QString>("panel");
-    for (const char* panel : {"events", "statistics", "bubbles", "findings"}) QTest::newRow(panel) << panel;
+    for (const char* panel : {"events", "statistics", "bubbles", "findings", "diagnostics"}) QTest::newRow(panel) << panel;
   }
-  void whatIsTypedInAListIsNoKeyOfAnythingElse() {
+  void lettersAreTheSameKeysInLists() {
     QFETCH(QString, panel);
     window_->showPanel(panel);
     QVERIFY(settle(*window_));
     QAbstractItemView* list = nullptr;
     for (auto* view : window_->findChildren<QAbstractItemView*>())
-      if (list == nullptr && view->isVisible() && view->model() != nullptr && view->model()->rowCount() > 0 && view->inherits("QTableView")) list = view;
+      if (list == nullptr && view->isVisible() && view->model() != nullptr && view->model()->rowCount() > 0 &&
+          (view->inherits("QTableView") || view->inherits("QTreeView")))
+        list = view;
     QVERIFY(list != nullptr);
     list->setFocus();
     QVERIFY(list->hasFocus());
-    window_->timelineView().setVisibleRange({kFirstKernel, kFirstKernel + 400'000});
-    window_->timelineView().clearSelection();
-    const TimeRange visible = window_->timelineView().visibleRange();
-    const timeline::RowArrangement rows = window_->timelineView().rowArrangement();
+    timeline::TimelineView& view = window_->timelineView();
+    const EventRef kernel = kernel_number(*window_, 2);
+    view.selectEvent(kernel);
+    QVERIFY(settle(*window_));
+    const TimeRange all = view.visibleRange();
+    QTest::keyClick(list, Qt::Key_F);
+    QVERIFY(view.visibleRange().length() < 5 * kKernelDuration);
+    QTest::keyClick(list, Qt::Key_L);
+    QCOMPARE(window_->state().selectedEvent(), *window_->state().trace()->launch_of(kernel));
+    QTest::keyClick(list, Qt::Key_Backspace);
+    QCOMPARE(view.visibleRange(), all);
+    QTest::keyClick(list, Qt::Key_G);
+    QVERIFY(view.selectedGap());
     QAction* zoom = window_->actions().zoom_out;
     const QList<QKeySequence> usual = zoom->shortcuts();
     const auto again = qScopeGuard([&] { zoom->setShortcuts(usual); });
     zoom->setShortcuts({QKeySequence(Qt::Key_Q)});
     QSignalSpy zoomed(zoom, &QAction::triggered);
-    // No name starts with "q"; the others would walk through gaps, go to a call, hide or pin rows, and zoom.
-    for (const Qt::Key key : {Qt::Key_G, Qt::Key_H, Qt::Key_I, Qt::Key_P, Qt::Key_W, Qt::Key_Q}) QTest::keyClick(list, key);
+    QTest::keyClick(list, Qt::Key_Q);
+    QCOMPARE(zoomed.size(), 1);
     QVERIFY(settle(*window_));
     QVERIFY(list->hasFocus());
-    QCOMPARE(zoomed.size(), 0);
-    QVERIFY(!window_->timelineView().selectedGap());
-    QCOMPARE(window_->timelineView().rowArrangement() == rows, true);
-    QCOMPARE(window_->timelineView().visibleRange().length(), visible.length());
-    QTest::keyClick(&window_->timelineView(), Qt::Key_Q);  // elsewhere it is the key of the command
-    QCOMPARE(zoomed.size(), 1);
   }
 
-  // "relu" is typed into the list: it moves to that entry.
-  void aListLeadsToWhatBeginsSo() {
+  // With these, a list is read and its lines are chosen.
+  void keysOfListsStayTheirs() {
     window_->showPanel("events");
     QTableView& table = *events_table(*window_);
     table.setFocus();
-    const int name = ui::EventTableModel::columnOf(EventColumn::kName);
-    table.setCurrentIndex(table.model()->index(0, name));
-    QTest::keyClicks(&table, "relu");
-    QCOMPARE(table.currentIndex().siblingAtColumn(name).data().toString(), QString("relu"));
+    table.selectRow(0);
+    QVERIFY(settle(*window_));
+    const timeline::RowArrangement rows = window_->timelineView().rowArrangement();
+    QTest::keyClick(&table, Qt::Key_Down);
+    QCOMPARE(table.currentIndex().row(), 1);
+    QTest::keyClick(&table, Qt::Key_Space);  // the timeline would open or close a row
+    QVERIFY(window_->timelineView().rowArrangement() == rows);
+    QTest::keyClick(&table, Qt::Key_End, Qt::ControlModifier);
+    QCOMPARE(table.currentIndex().row(), table.model()->rowCount() - 1);
+  }
+
+  // It is a window of its own.
+  void keysOfAPanelThatFloatsAreTheTimelines() {
+    const EventRef kernel = kernel_number(*window_, 2);
+    window_->state().setSelectedEvent(kernel);
+    QVERIFY(settle(*window_));
+    auto* details = window_->findChild<QDockWidget*>("details");
+    details->setFloating(true);
+    QVERIFY(QTest::qWaitForWindowExposed(details, kPatienceMs));
+    auto* page = window_->details().findChild<QTextBrowser*>();
+    details->activateWindow();
+    page->setFocus();
+    QVERIFY(wait_for([&] { return page->hasFocus(); }));
+    QTest::keyClick(page, Qt::Key_L);
+    QCOMPARE(window_->state().selectedEvent(), *window_->state().trace()->launch_of(kernel));
   }
 
   // Details takes no typed text: its keys go to the timeline.
