@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "support/catch.h"
@@ -151,6 +152,16 @@ TEST_CASE("times, sizes and rates read as people write them") {
   REQUIRE(format_duration(1'230'000) == "1.230 ms");
   REQUIRE(format_duration(4'500'000'000) == "4.500 s");
   REQUIRE(format_time(1'234'567'890, 1'000) == "1.234568 s");
+  REQUIRE(format_time(3'599'999'999'999, 1) == "3599.999999999 s");
+  // From an hour on as durations, and as they are typed.
+  REQUIRE(format_time(5'488'500'000'000, 100'000'000) == "1 h 31 min 28.5 s");
+  REQUIRE(format_time(5'488'500'000'001) == "1 h 31 min 28.500000001 s");
+  REQUIRE(format_time(7'199'999'999'999, 1'000'000'000) == "2 h");
+  REQUIRE(format_time(-5'460'000'000'000) == "-1 h 31 min");
+  REQUIRE(format_time(std::numeric_limits<Nanoseconds>::max()).starts_with("106751 d"));
+  REQUIRE(format_time(std::numeric_limits<Nanoseconds>::min()).starts_with("-106751 d"));
+  for (const Nanoseconds time : {Nanoseconds{3'600'000'000'000}, Nanoseconds{5'488'500'000'001}, Nanoseconds{-93'784'000'000'000}})
+    REQUIRE(parse_time(format_time(time)) == time);
   REQUIRE(format_bytes(512) == "512 B");
   REQUIRE(format_bytes(64 << 20) == "64.00 MiB");
   REQUIRE(format_throughput(1'000'000'000, 1'000'000'000) == "1.00 GB/s");

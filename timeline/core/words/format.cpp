@@ -14,6 +14,8 @@
 namespace lanescope::timeline {
 namespace {
 
+constexpr Nanoseconds kLatestTime = std::numeric_limits<Nanoseconds>::max() - 1'000'000'000;  // so that it can be rounded up
+
 std::string with_decimals(double value, int decimals, const char* unit) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f %s", decimals, value, unit);
@@ -25,9 +27,17 @@ std::string with_decimals(double value, int decimals, const char* unit) {
 std::string format_duration(Nanoseconds duration) { return lanescope::format_duration(duration); }
 
 std::string format_time(Nanoseconds time, Nanoseconds resolution) {
+  constexpr Nanoseconds kMinute = 60'000'000'000, kHour = 60 * kMinute;
   int decimals = 9;
-  for (Nanoseconds size = 10; decimals > 0 && resolution >= size; size *= 10) --decimals;
-  return with_decimals(static_cast<double>(time) / 1e9, decimals, "s");
+  Nanoseconds last_digit = 1;
+  for (; decimals > 0 && resolution >= 10 * last_digit; last_digit *= 10) --decimals;
+  const Nanoseconds size = time < 0 ? -std::max(time, -kLatestTime) : std::min(time, kLatestTime);
+  const Nanoseconds shown = (size + last_digit / 2) / last_digit * last_digit;
+  if (shown < kHour) return with_decimals(static_cast<double>(time) / 1e9, decimals, "s");
+  const Nanoseconds seconds = shown % kMinute;
+  std::string text = (time < 0 ? "-" : "") + format_whole_seconds(shown - seconds);
+  if (seconds > 0) text.append(" ").append(with_decimals(static_cast<double>(seconds) / 1e9, decimals, "s"));
+  return text;
 }
 
 std::string format_bytes(std::uint64_t bytes) {
