@@ -80,12 +80,12 @@ MainWindow::MainWindow(Layout layout)
   auto* column = new QVBoxLayout(centre);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(messages_);
   column->addWidget(alignment_);
   column->addWidget(pages_, 1);
   pages_->addWidget(new PanelRoom(*start_));  // it is as high as there are recent files, which a small window need not be
   pages_->addWidget(timeline_);
   setCentralWidget(centre);
+  messages_->lieOver(*centre);
   setStatusBar(status_);
   status_->addPermanentWidget(exports_);
   setAcceptDrops(true);

@@ -72,21 +72,50 @@ void MessageArea::clear() {
   showFirst();
 }
 
-void MessageArea::showFirst() {
-  if (messages_.empty()) return hide();
-  const Message& first = messages_.front();
-  // Black on pale red or pale amber is readable in light and dark themes.
-  QPalette colors = palette();
-  colors.setColor(QPalette::Window, first.weight == MessageWeight::kError ? QColor(0xf6, 0xc9, 0xc4) : QColor(0xf7, 0xe3, 0xb0));
-  colors.setColor(QPalette::WindowText, Qt::black);
-  colors.setColor(QPalette::ButtonText, Qt::black);
+void MessageArea::lieOver(QWidget& ground) {
+  setParent(&ground);
+  ground.installEventFilter(this);
+  showFirst();
+}
+
+bool MessageArea::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize) place();
+  if (event->type() == QEvent::PaletteChange) colour();
+  return QFrame::eventFilter(watched, event);
+}
+
+void MessageArea::place() {
+  const QSize room = parentWidget()->size();
+  const int height = std::min(room.height(), layout()->totalHeightForWidth(room.width()));
+  setGeometry(0, room.height() - height, room.width(), height);
+  raise();
+}
+
+// Pale red or blue on a light ground, dark red or blue on a dark one: what is said in passing must not look like an error, nor shine in a dark window.
+void MessageArea::colour() {
+  if (messages_.empty()) return;
+  QPalette colors = parentWidget()->palette();
+  const bool is_dark = colors.color(QPalette::Window).lightness() < 128;
+  const bool is_error = messages_.front().weight == MessageWeight::kError;
+  const QColor text = is_dark ? Qt::white : Qt::black;
+  colors.setColor(QPalette::Window,
+                  is_error ? (is_dark ? QColor(0x6e, 0x2c, 0x2c) : QColor(0xf6, 0xc9, 0xc4)) : (is_dark ? QColor(0x2b, 0x40, 0x57) : QColor(0xd9, 0xe7, 0xf7)));
+  colors.setColor(QPalette::WindowText, text);
+  colors.setColor(QPalette::ButtonText, text);
   setPalette(colors);
+}
+
+void MessageArea::showFirst() {
+  if (messages_.empty() || parentWidget() == nullptr) return hide();
+  const Message& first = messages_.front();
+  colour();
   text_->setText(first.sentence);
   offer_->setText(first.offer.text);
   offer_->setVisible(!first.offer.text.isEmpty());
   waiting_->setText(tr("1 of %1").arg(messages_.size()));
   waiting_->setVisible(messages_.size() > 1);
   QFrame::show();
+  place();
 }
 
 }  // namespace lanescope::ui

@@ -1,5 +1,6 @@
-// A line above the timeline that shows what went wrong, one sentence at a time. A message stays until it is closed, something else begins, or its subject is
-// settled.
+// A line that shows what went wrong, one sentence at a time. A message stays until it is closed, something else begins, or its subject is settled.
+//
+// It lies over the lower edge of what the window shows, because a line that came between others would move the timeline under the mouse.
 #pragma once
 
 #include <deque>
@@ -39,6 +40,9 @@ class MessageArea : public QFrame {
  public:
   explicit MessageArea(QWidget* parent = nullptr);
 
+  // Becomes a part of the widget, over its lower edge. Requires: it outlives this.
+  void lieOver(QWidget& ground);
+
   // An action that a message offers by a button.
   struct Offer {
     QString text;  // empty: no button
@@ -59,8 +63,13 @@ class MessageArea : public QFrame {
   };
   [[nodiscard]] const std::deque<Message>& messages() const { return messages_; }
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void showFirst();
+  void place();
+  void colour();
 
   QLabel* text_;
   QLabel* waiting_;  // "1 of 3"

@@ -16,6 +16,7 @@
 #include "fixture/menus.h"
 #include "panels/statistics_model.h"
 #include "timeline/core/words/format.h"
+#include "window/look/theme.h"
 #include "window/start/start_page.h"
 
 using namespace lanescope;
@@ -96,6 +97,33 @@ class MainWindowTest : public QObject {
     window.actions().open_recent->actions().at(1)->trigger();
     QVERIFY(opened.wait(kPatienceMs));
     QCOMPARE(opened.first().first().toString(), known_);
+  }
+
+  // What is under the mouse stays there: the next click would otherwise hit another row.
+  void aMessageMovesNothingAndFitsTheTheme() {
+    const auto back = qScopeGuard([] { ui::apply_theme(ui::Theme::kLight); });
+    for (const ui::Theme theme : {ui::Theme::kLight, ui::Theme::kDark}) {
+      ui::apply_theme(theme);
+      MainWindow window(ui::Layout::kInitial);
+      window.show();
+      QVERIFY(open_and_settle(window, known_));
+      const QWidget* canvas = part(window, "Timeline rows");
+      const QRect before(canvas->mapTo(&window, QPoint(0, 0)), canvas->size());
+      window.showFailure("What went wrong is said here.");
+      auto* message = window.findChild<ui::MessageArea*>();
+      QVERIFY(message->isVisible());
+      QCoreApplication::processEvents();
+      QCOMPARE(QRect(canvas->mapTo(&window, QPoint(0, 0)), canvas->size()), before);
+      const QRect place(message->mapTo(&window, QPoint(0, 0)), message->size());
+      QCOMPARE(place.bottom(), before.bottom());
+      QVERIFY(place.height() >= message->fontMetrics().height());
+      const QColor ground = message->palette().color(QPalette::Window), text = message->palette().color(QPalette::WindowText);
+      QCOMPARE(ground.lightness() < 128, theme == ui::Theme::kDark);
+      QVERIFY(std::abs(ground.lightness() - text.lightness()) > 110);
+      window.resize(window.width() - 100, window.height() - 40);
+      QVERIFY(wait_for(
+          [&] { return message->width() == message->parentWidget()->width() && message->geometry().bottom() == message->parentWidget()->rect().bottom(); }));
+    }
   }
 
   void opensAFileThatIsDroppedOnIt() {
