@@ -93,10 +93,7 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, Settings&
     while_shown_.soon();
   });
   connect(&state, &SelectionState::boundRangeChanged, &while_shown_, &WhileShown::soon);
-  connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
-    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_.subject.trace)
-      answered_.show(made_of_.subject, *time, event_at(*made_of_.subject.trace, *time));
-  });
+  connect(table_, &ResultTable::rowChosen, this, &QueryPanel::showPlace);
   connect(table_->selectionModel(), &QItemSelectionModel::currentColumnChanged, this, &QueryPanel::showHistogram);
   showHint();
 }
@@ -272,6 +269,15 @@ void QueryPanel::present(Result<query::QueryAnswer> answer, const Asked& of, std
   showMessage(said);
   showHistogram();
   while_shown_.soon();  // only now it is known whether the part of time matters
+}
+
+// A row that is no event selects its time, except where that would answer the query anew.
+void QueryPanel::showPlace(TableRow row) {
+  const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row);
+  if (!time || !made_of_.subject.trace) return;
+  const EventRef event = event_at(*made_of_.subject.trace, *time);
+  answered_.show(made_of_.subject, *time, event);
+  if (!event.valid() && !time->empty() && time_ != query::TimeUse::kOfWindow) state_.setSelectedRange(answered_.shown(*time));
 }
 
 void QueryPanel::showRow() {

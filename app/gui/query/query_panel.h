@@ -65,6 +65,7 @@ class QueryPanel : public QWidget {
   void answer();
   void present(Result<query::QueryAnswer> answer, const Asked& of, std::shared_ptr<const timeline::AnswerRow> row);
   void clear();
+  void showPlace(TableRow row);  // on the timeline
   void showRow();
   void showHint();
   void showMessage(const QString& text);

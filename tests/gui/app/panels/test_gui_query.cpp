@@ -49,6 +49,25 @@ class QueryTest : public KnownTraceTest {
     QVERIFY(window_->timelineView().visibleRange().length() < 2 * kKernelDuration);
   }
 
+  // Between two events of the CPU; the time is in no table of events.
+  void aRowThatIsNoEventSelectsItsTime() {
+    window_->showPanel("query");
+    window_->query().setText(QString("SELECT %1 start, 12345 duration").arg(kFirstKernel + 7));
+    window_->query().ask();
+    QVERIFY(settle(*window_));
+    table().chooseRow(0);
+    const TimeRange time{kFirstKernel + 7, kFirstKernel + 7 + 12'345};
+    QCOMPARE(window_->state().selectedRange(), std::optional(time));
+    QVERIFY(window_->timelineView().visibleRange().begin < time.begin && window_->timelineView().visibleRange().length() < 3 * time.length());
+    // A query about the selected range would be answered anew for the row that was chosen.
+    window_->state().setSelectedRange(TimeRange{0, 10 * kFirstKernel});
+    window_->query().setText("SELECT :begin + 7 start, 12345 duration");
+    window_->query().ask();
+    QVERIFY(settle(*window_));
+    table().chooseRow(0);
+    QCOMPARE(window_->state().selectedRange(), std::optional(TimeRange{0, 10 * kFirstKernel}));
+  }
+
   // Sums of products easily get there.
   void numbersBeyondAnyTimeKeepTheirSign() {
     window_->showPanel("query");
