@@ -127,6 +127,7 @@ MainWindow::MainWindow(Layout layout)
 // Views must be destroyed before the state that they follow.
 MainWindow::~MainWindow() {
   row_memory_.reset();
+  telling_.reset();
   docks_.reset();
   delete takeCentralWidget();
 }
@@ -144,6 +145,7 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 
 void MainWindow::addPanels() {
   docks_ = std::make_unique<PanelDocks>(*this);
+  telling_ = std::make_unique<TellingPanel>(*docks_);
   const QStringList titles = {tr("Events"), tr("Statistics"), tr("Bubbles"), tr("Findings"), tr("Diff"),        tr("Flame Graph"),
                               tr("Query"),  tr("Notes"),      tr("Kernel"),  tr("Source"),   tr("Diagnostics"), tr("Details")};
   QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, samples_, query_, notes_, kernel_, source_, diagnostics_, details_};
@@ -238,6 +240,7 @@ QByteArray MainWindow::placeToKeep() const { return beside_ && beside_->second =
 void MainWindow::keepLayout() {
   if (layout_ != Layout::kRemembered) return;
   settings_.setWindowGeometry(placeToKeep());
+  telling_->giveBack();
   settings_.setWindowState(docks_->state(kLayoutVersion));
   QVariantMap sizes = docks_->sizes();
   sizes[kScreenSize] = screen()->size();

@@ -39,6 +39,7 @@
 #include "timeline/widget/timeline_view.h"
 #include "window/docks/panel_docks.h"
 #include "window/file_watch.h"
+#include "window/docks/telling_panel.h"
 #include "window/message_area.h"
 #include "window/start/recent_files.h"
 #include "window/start/start_page.h"
@@ -242,6 +243,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   std::vector<QAction*> bound_actions_;                                                  // with keys that work in the whole window
   std::vector<std::pair<QAction*, const timeline::TimelineCommand*>> timeline_entries_;  // entries of menus, which show keys of the timeline
   std::unique_ptr<PanelDocks> docks_;
+  std::unique_ptr<TellingPanel> telling_;
   FileWatch* file_watch_;
   struct {
     TimeRange visible;

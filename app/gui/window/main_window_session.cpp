@@ -85,6 +85,7 @@ void MainWindow::connectSession() {
     if (state_.trace() && !pair().isOpen()) notes_keeper_->open(path, *state_.trace());
     placeNotes();
     tellLeftOut();
+    if (state_.trace()) telling_->showFor(*state_.trace());
     emit opened(path);
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {

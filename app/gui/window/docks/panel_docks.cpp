@@ -261,8 +261,21 @@ void PanelDocks::raise(const QWidget* panel) {
 }
 
 void PanelDocks::raise(const QString& name) {
-  for (const QDockWidget* dock : docks_)
-    if (dock->objectName() == name) raise(panel_in(*dock));
+  if (const QDockWidget* dock = dockOf(name)) raise(panel_in(*dock));
+}
+
+QDockWidget* PanelDocks::dockOf(const QString& name) const {
+  const auto found = std::find_if(docks_.begin(), docks_.end(), [&](const QDockWidget* dock) { return dock->objectName() == name; });
+  return found == docks_.end() ? nullptr : *found;
+}
+
+bool PanelDocks::isInFront(const QString& name) const {
+  QDockWidget* dock = dockOf(name);
+  return dock != nullptr && !dock->isFloating() && !dock->visibleRegion().isEmpty() && !window_.tabifiedDockWidgets(dock).isEmpty();
+}
+
+bool PanelDocks::isBesideInTabs(const QString& name, const QString& other) const {
+  return dockOf(name) != nullptr && window_.tabifiedDockWidgets(dockOf(name)).contains(dockOf(other));
 }
 
 void PanelDocks::enter(const QWidget* panel) {

@@ -47,6 +47,8 @@ class PanelDocks : public QObject {
   // Shows the panel and brings it to the front of its tabs.
   void raise(const QWidget* panel);
   void raise(const QString& name);
+  [[nodiscard]] bool isInFront(const QString& name) const;                             // of other panels, among whose tabs it is
+  [[nodiscard]] bool isBesideInTabs(const QString& name, const QString& other) const;  // both are among the same tabs
   // Raises the panel and gives the keyboard focus to its focus proxy, or else to its first table, tree or graph.
   void enter(const QWidget* panel);
   // Gives the keyboard focus to the panel in front of the tabs, or to another one in sight; does nothing if there is none.
@@ -57,6 +59,7 @@ class PanelDocks : public QObject {
   bool eventFilter(QObject* watched, QEvent* event) override;  // of the window and of the docks
 
  private:
+  [[nodiscard]] QDockWidget* dockOf(const QString& name) const;  // null: none has this name
   void showTitleBars();
   void showWaiting();
   void hideContent(QWidget& content);

@@ -126,6 +126,36 @@ class MainWindowTest : public QObject {
     }
   }
 
+  // Idle time of GPUs is what this user looks at; a program without GPU work has none.
+  void aPanelThatHasNothingToSayAboutATraceIsNotInFront() {
+    {
+      MainWindow window;
+      window.show();
+      QVERIFY(open_and_settle(window, known_));
+      window.showPanel("bubbles");
+      QVERIFY(wait_for([&] { return window.bubbles().isVisible(); }));
+      QVERIFY(open_and_settle(window, recorded("cpu_loader.trace")));
+      QVERIFY(wait_for([&] { return window.samples().isVisible() && !window.bubbles().isVisible(); }));
+      QVERIFY(open_and_settle(window, known_));
+      QVERIFY(wait_for([&] { return window.bubbles().isVisible(); }));
+      // What the user chooses stays.
+      QVERIFY(open_and_settle(window, recorded("cpu_loader.trace")));
+      window.showPanel("findings");
+      QVERIFY(wait_for([&] { return window.findings().isVisible(); }));
+      QVERIFY(open_and_settle(window, known_));
+      QVERIFY(window.findings().isVisible() && !window.bubbles().isVisible());
+      window.showPanel("bubbles");
+      QVERIFY(open_and_settle(window, recorded("cpu_loader.trace")));
+      QVERIFY(wait_for([&] { return !window.bubbles().isVisible(); }));
+      QVERIFY(window.close());
+    }
+    MainWindow window;  // the next start
+    window.show();
+    QVERIFY(wait_for([&] { return window.bubbles().isVisible(); }));
+    window.showPanel("events");
+    QVERIFY(window.close());
+  }
+
   void opensAFileThatIsDroppedOnIt() {
     MainWindow window(ui::Layout::kInitial);
     QSignalSpy opened(&window, &MainWindow::opened);
