@@ -148,7 +148,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void connectSession();
   void connectNotes();
   void connectPair();
-  void remember(const QString& path);  // adds it to the recent files
+  void remember(const Wish& opened);  // adds it to the recent files
   void connectRecording();
   void connectKernels();
   void enableActions();

@@ -116,7 +116,6 @@ void MainWindow::connectFiles() {
   connect(start_, &StartPage::openRequested, this, &MainWindow::chooseFile);
   connect(start_, &StartPage::launchRequested, this, wish_launch);
   connect(start_, &StartPage::attachRequested, this, wish_attach);
-  connect(start_, &StartPage::fileRequested, this, &MainWindow::openFile);
   connect(actions_.stop, &QAction::triggered, this, &MainWindow::stopRecording);
   connect(actions_.copy_picture, &QAction::triggered, this,
           [this] { QGuiApplication::clipboard()->setImage(timeline_->picture(timeline_->devicePixelRatioF())); });

@@ -35,7 +35,7 @@ void MainWindow::connectKernels() {
   connect(&profiling_, &KernelProfiling::failed, this, [this](const QString& sentence) { showFailure(sentence); });
   connect(&profiling_, &KernelProfiling::measured, this,
           [this](std::shared_ptr<const Trace> recording, const QString& file, const std::shared_ptr<const Trace>& of) {
-            remember(file);
+            remember({WishKind::kOpen, file});
             messages_->show(tr("The counters are in %1.").arg(file), MessageWeight::kNote);
             const std::shared_ptr<const Trace> shown = pair().isOpen() ? pair().first().trace : state_.trace();
             const bool is_of_shown =

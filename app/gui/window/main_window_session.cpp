@@ -74,11 +74,10 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::loading, this, [this](const QString& path) { status_->showLoading(QFileInfo(path).fileName()); });
   connect(&session_, &SessionController::progressed, status_, &TraceStatus::showProgress);
   connect(status_, &TraceStatus::cancelRequested, &session_, &SessionController::cancelLoading);
-  connect(recent_, &RecentFiles::chosen, this, &MainWindow::openFile);
-  connect(&session_, &SessionController::openedBeside, this, &MainWindow::remember);
+  connect(recent_, &RecentFiles::chosen, this, &MainWindow::begin);
+  connect(&session_, &SessionController::openedBeside, this, [this](const QString& path) { remember({WishKind::kOpen, session_.file(), {}, path}); });
   connect(&session_, &SessionController::opened, this, [this](const QString& path) {
-    const bool is_one_of_several = state_.trace() && !state_.trace()->parts().empty() && !QFileInfo(path).isDir();
-    if (!is_one_of_several) remember(path);
+    remember({WishKind::kOpen, path, session_.file() == path ? session_.paths().mid(1) : QStringList()});
     showTitle();
     messages_->settle(MessageSubject::kExport);  // until now, only a part of it could be saved
     diagnostics_->setFiles(session_.files());
@@ -124,8 +123,8 @@ void MainWindow::connectPair() {
     connect(&pair(), settles, this, [this] { messages_->settle(MessageSubject::kAlignment); });
 }
 
-void MainWindow::remember(const QString& path) {
-  if (layout_ != Layout::kPicture) recent_->add(path);
+void MainWindow::remember(const Wish& opened) {
+  if (layout_ != Layout::kPicture) recent_->add(opened);
 }
 
 // The visible range, selection and filter are kept, converted to the times of the trace that is now the first.

@@ -73,11 +73,13 @@ void Settings::addFirst(const char* list, const QString& entry, qsizetype limit)
 }
 
 QStringList Settings::recentFiles() const { return file_.value("recentFiles").toStringList(); }
-void Settings::addRecentFile(const QString& path) { addFirst("recentFiles", QFileInfo(path).absoluteFilePath(), kRecentFiles); }
-void Settings::removeRecentFile(const QString& path) {
+void Settings::addRecentFile(const QString& path) { addRecentEntry(QFileInfo(path).absoluteFilePath()); }
+void Settings::addRecentEntry(const QString& entry) { addFirst("recentFiles", entry, kRecentFiles); }
+void Settings::removeRecentFile(const QString& path) { removeRecentEntry(QFileInfo(path).absoluteFilePath()); }
+void Settings::removeRecentEntry(const QString& entry) {
   change([&] {
     QStringList files = recentFiles();
-    files.removeAll(QFileInfo(path).absoluteFilePath());
+    files.removeAll(entry);
     file_.setValue("recentFiles", files);
   });
 }

@@ -27,9 +27,11 @@ class Settings {
   // Reads changes that other programs of this user made since. Changes by other Settings objects of this program are visible without this.
   void readAgain() { file_.sync(); }
 
-  [[nodiscard]] QStringList recentFiles() const;  // newest first, absolute paths
+  [[nodiscard]] QStringList recentFiles() const;  // newest first: absolute paths, and entries of several files (window/start/recent_entry.h)
   void addRecentFile(const QString& path);        // at the front; the list keeps ten
+  void addRecentEntry(const QString& entry);      // the same
   void removeRecentFile(const QString& path);
+  void removeRecentEntry(const QString& entry);
   void clearRecentFiles();
 
   // Layouts that another version wrote are not returned.

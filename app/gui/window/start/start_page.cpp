@@ -34,7 +34,7 @@ void StartPage::setRecentFiles(const std::vector<RecentFileText>& files) {
     const RecentFileText& file = files[i];
     html +=
         QStringLiteral("<div><a href='file:%1'>%2</a> &nbsp; %3 &nbsp; %4</div>")
-            .arg(QString::fromLatin1(QUrl::toPercentEncoding(file.path)), file.name.toHtmlEscaped(), file.folder.toHtmlEscaped(), file.facts.toHtmlEscaped());
+            .arg(QString::fromLatin1(QUrl::toPercentEncoding(file.entry)), file.name.toHtmlEscaped(), file.folder.toHtmlEscaped(), file.facts.toHtmlEscaped());
   }
   text_->setText(html);
 }
@@ -43,7 +43,7 @@ void StartPage::follow(const QString& link) {
   if (link == u"open:") return emit openRequested();
   if (link == u"launch:") return emit launchRequested();
   if (link == u"attach:") return emit attachRequested();
-  emit fileRequested(QUrl::fromPercentEncoding(link.mid(5).toLatin1()));  // after "file:"
+  emit recentRequested(QUrl::fromPercentEncoding(link.mid(5).toLatin1()));  // after "file:"
 }
 
 }  // namespace lanescope::ui

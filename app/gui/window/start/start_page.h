@@ -8,9 +8,9 @@
 
 namespace lanescope::ui {
 
-// A recently opened file.
+// A recently opened file, or several that were opened in one step.
 struct RecentFileText {
-  QString path;
+  QString entry;  // identifies it
   QString name;
   QString folder;  // with ~ for the user's home folder; long paths and names are shortened in their middle
   QString facts;   // "3 h ago, 12.3 MiB"; "the file is gone"; empty while nothing is known
@@ -28,7 +28,7 @@ class StartPage : public QWidget {
   void openRequested();
   void launchRequested();
   void attachRequested();
-  void fileRequested(const QString& path);
+  void recentRequested(const QString& entry);
 
  private:
   void follow(const QString& link);

@@ -17,6 +17,7 @@
 #include "base/files/file_facts.h"
 #include "fixture/main_window_fixture.h"
 #include "timeline/core/words/format.h"
+#include "window/start/recent_entry.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -173,6 +174,53 @@ class RecentFilesTest : public QObject {
     QVERIFY(window.actions().open_recent->actions().first()->text().contains("later.trace"));
     ui::Settings().removeRecentFile("/elsewhere/later.trace");
     ui::Settings().addRecentFile(kDead);  // as before
+  }
+
+  // The files of a job, and two runs that are compared: each is opened again as it was.
+  void whatWasOpenedTogetherIsOneEntry() {
+    ui::Settings().clearRecentFiles();
+    const QString first = recorded("ranks_late0.trace"), second = recorded("ranks_late1.trace");
+    {
+      MainWindow window;
+      window.show();
+      QSignalSpy opened(&window, &MainWindow::opened);
+      window.openTogether({first, second});
+      QVERIFY(opened.wait(kPatienceMs) && settle(window));
+      window.openAll({recorded("torch_training_workers0.trace"), recorded("torch_training_workers4.trace")}, ui::Several::kBeside);
+      QVERIFY(wait_for([&] { return window.pair().isOpen() && window.isSettled(); }));
+    }
+    MainWindow window;
+    window.show();
+    QStringList texts;
+    for (const QAction* entry : window.actions().open_recent->actions()) texts += entry->text();
+    const auto entry = [&](const QString& begin) {
+      for (QAction* each : window.actions().open_recent->actions())
+        if (each->text().startsWith(begin)) return each;
+      return static_cast<QAction*>(nullptr);
+    };
+    QAction* together = entry("ranks_late0.trace and ranks_late1.trace, as one trace");
+    QVERIFY2(together != nullptr, qPrintable(texts.join(u'|')));
+    QSignalSpy opened(&window, &MainWindow::opened);
+    together->trigger();
+    QVERIFY(opened.wait(kPatienceMs) && settle(window));
+    QCOMPARE(window.state().trace()->parts().size(), std::size_t{2});
+    QVERIFY(!window.pair().isOpen());
+    QCOMPARE(window.session().paths(), (QStringList{first, second}));
+    QAction* compared = entry("torch_training_workers0.trace and torch_training_workers4.trace, compared");
+    QVERIFY2(compared != nullptr, qPrintable(texts.join(u'|')));
+    compared->trigger();
+    QVERIFY(wait_for([&] { return window.pair().isOpen() && window.isSettled(); }));
+    QCOMPARE(window.pair().second().path, recorded("torch_training_workers4.trace"));
+    ui::Settings().clearRecentFiles();
+    ui::Settings().addRecentFile(kDead);  // as before
+  }
+
+  // Paths may have line breaks.
+  void entriesKeepPathsOfAnyName() {
+    const QStringList odd = {"/a\nb/100%.trace", QString::fromUtf8("/日本/ä.trace"), "/beside:/c.trace"};
+    const ui::Wish together{ui::WishKind::kOpen, odd[0], odd.mid(1)}, beside{ui::WishKind::kOpen, odd[0], {}, odd[1]}, one{ui::WishKind::kOpen, odd[2]};
+    for (const ui::Wish& wish : {together, beside, one}) QVERIFY(ui::wish_of(ui::entry_of(wish)) == wish);
+    QCOMPARE(ui::paths_of(ui::entry_of(together)), odd);
   }
 
   // A window that is closed meanwhile is destroyed; later answers have no effect.
