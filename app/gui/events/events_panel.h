@@ -57,6 +57,8 @@ class EventsPanel : public QWidget {
 
  signals:
   void exportRequested();
+  void waitsRequested();                 // what the selected event waited for
+  void marksRequested();                 // of the selected event
   void copied(const QString& sentence);  // what is in the clipboard now, if that is not the whole selection
 
  protected:

@@ -85,8 +85,33 @@ void EventsPanel::showRowMenu(const QPoint& position) {
     keep_name(filter, event_kind(trace, event), trace.name(listed_name(trace, event)));
     state_.setFilter(filter);
   });
+  const TrackKey& key = trace.track_of(event.lane).key;
+  const auto keep = [this](auto change) {
+    EventFilter filter = state_.filter();
+    filter.thread.reset();
+    filter.stream.reset();
+    change(filter);
+    state_.setFilter(filter);
+  };
+  if (is_gpu_work(key.kind))
+    menu.addAction(tr("Filter to this stream"), this,
+                   [keep, stream = StreamName{key.process, key.context, key.stream}] { keep([&](EventFilter& filter) { filter.stream = stream; }); });
+  else if (key.thread != kNone)
+    menu.addAction(tr("Filter to this thread"), this, [keep, thread = key.thread] { keep([&](EventFilter& filter) { filter.thread = thread; }); });
   if (const std::optional<EventRef> launch = trace.launch_of(event); launch && *launch != event)  // launch_of() returns a call itself
     menu.addAction(tr("Go to the launching call"), this, [this, launch, &trace] { state_.reveal(state_.inTrace(*launch, trace)); });
+  if (const std::vector<EventRef> work = trace.work_of(event); !work.empty())
+    menu.addAction(tr("Go to its GPU work"), this, [this, first = work.front(), &trace] { state_.reveal(state_.inTrace(first, trace)); });
+  menu.addAction(tr("What it waited for"), this, [this, event, &trace] {
+    state_.setSelectedEvent(state_.inTrace(event, trace));
+    emit waitsRequested();
+  });
+  menu.addAction(tr("Mark it"), this, [this, event, &trace] {
+    state_.setSelectedEvent(state_.inTrace(event, trace));
+    emit marksRequested();
+  });
+  if (const TimeRange time{trace.event(event).start, trace.event(event).end()}; !time.empty())
+    menu.addAction(tr("Select its time"), this, [this, time] { state_.setSelectedRange(time); });
   menu.addSeparator();
   menu.addAction(tr("Copy as TSV"), QKeySequence::Copy, this, &EventsPanel::copySelection);
   menu.addAction(tr("Export as CSV…"), this, &EventsPanel::exportRequested);

@@ -173,6 +173,10 @@ void MainWindow::connectPanels() {
   connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->enter(events_); });
   connect(statistics_, &StatisticsPanel::eventsRequested, this, [this] { docks_->enter(events_); });
   connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { docks_->enter(statistics_); });
+  connect(binding_, &TimelineBinding::bubblesRequested, this, [this] { docks_->enter(bubbles_); });
+  connect(binding_, &TimelineBinding::saveRequested, this, &MainWindow::saveAs);
+  connect(events_, &EventsPanel::waitsRequested, timeline_, &timeline::TimelineView::askWhatItWaitedFor);
+  connect(events_, &EventsPanel::marksRequested, timeline_, &timeline::TimelineView::markSelection);
   connect(binding_, &TimelineBinding::flameGraphRequested, this, [this](ThreadId thread) {
     samples_->chooseThread(thread);
     showFlameGraph();

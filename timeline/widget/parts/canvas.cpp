@@ -324,6 +324,11 @@ void Canvas::contextMenuEvent(QContextMenuEvent* event) {
   if (under.row == nullptr) return;
   const EventRef event_hit = under.answer == nullptr ? under.pixel.event : EventRef{};
   if (event_hit.valid()) selectInPlace(event_hit);
+  if (under.gap && !event_hit.valid()) {
+    selectInPlace({});
+    state_.selection().selectGap({under.gap->range, under.gap->gpu});
+    return emit gapContextMenuRequested(*under.gap, under.row->row, event->globalPos());
+  }
   emit contextMenuRequested(event_hit, under.row->row, event->globalPos());
 }
 

@@ -34,6 +34,7 @@ class Canvas : public QWidget {
  signals:
   void eventActivated(lanescope::EventRef event);
   void contextMenuRequested(lanescope::EventRef event, lanescope::timeline::RowIndex row, const QPoint& global_position);
+  void gapContextMenuRequested(const lanescope::timeline::Gap& gap, lanescope::timeline::RowIndex row, const QPoint& global_position);
 
  protected:
   bool event(QEvent* event) override;

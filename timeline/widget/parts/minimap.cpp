@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QContextMenuEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QWheelEvent>
@@ -76,6 +77,8 @@ void Minimap::wheelEvent(QWheelEvent* event) {
 
 void Minimap::paintTrace(double ratio) {
   growth_.stop();
+void Minimap::contextMenuEvent(QContextMenuEvent* event) { emit contextMenuRequested(viewport().time_at(event->pos().x()), event->globalPos()); }
+
   painted_ = state_.bounds();
   trace_ =
       QImage(std::max(1, static_cast<int>(std::lround(width() * ratio))), std::max(1, static_cast<int>(std::lround(height() * ratio))), QImage::Format_RGB32);

@@ -19,7 +19,11 @@ class Minimap : public QWidget {
   // True if it shows less of the trace than is there now; the rest is drawn soon.
   [[nodiscard]] bool isBehind() const { return growth_.isActive(); }
 
+ signals:
+  void contextMenuRequested(lanescope::Nanoseconds time, const QPoint& global_position);
+
  protected:
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;

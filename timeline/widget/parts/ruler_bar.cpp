@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <QContextMenuEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QWheelEvent>
@@ -52,6 +53,8 @@ void RulerBar::mouseMoveEvent(QMouseEvent* event) {
   const Nanoseconds time = viewport().time_at(static_cast<std::int64_t>(event->position().x()));
   state_.selectRange(TimeRange{std::min(range_anchor_, time), std::max(range_anchor_, time)});
 }
+
+void RulerBar::contextMenuEvent(QContextMenuEvent* event) { emit contextMenuRequested(viewport().time_at(event->pos().x()), event->globalPos()); }
 
 void RulerBar::paintEvent(QPaintEvent*) {
   QPainter painter(this);

@@ -19,7 +19,11 @@ class RulerBar : public QWidget {
   // The base of labels that begin with "+"; empty if they are absolute.
   [[nodiscard]] QString base() const;
 
+ signals:
+  void contextMenuRequested(lanescope::Nanoseconds time, const QPoint& global_position);
+
  protected:
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;

@@ -171,6 +171,10 @@ TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(pare
     else
       emit rowContextMenuRequested(key_of(row), position);
   });
+  connect(parts_->canvas, &Canvas::gapContextMenuRequested, this,
+          [this, key_of](const Gap& gap, RowIndex row, const QPoint& position) { emit gapContextMenuRequested(gap, key_of(row), position); });
+  connect(parts_->ruler, &RulerBar::contextMenuRequested, this, &TimelineView::timeContextMenuRequested);
+  connect(parts_->minimap, &Minimap::contextMenuRequested, this, &TimelineView::timeContextMenuRequested);
   connect(parts_->header, &RowHeader::contextMenuRequested, this,
           [this, key_of](RowIndex row, const QPoint& position) { emit rowContextMenuRequested(key_of(row), position); });
 }
@@ -332,8 +336,12 @@ void TimelineView::askForMarker() {
   else if (selectedEvent().valid())
     selected = trace()->event(selectedEvent()).start;
   if (selected && *selected >= visible.begin && *selected < visible.end) time = *selected;  // else nobody would see what is marked
+  askForMarkerAt(time);
+}
+
+void TimelineView::askForMarkerAt(Nanoseconds time) {
   const QRect ruler = parts_->ruler->geometry();
-  const Viewport viewport{visible, std::max(1, ruler.width())};
+  const Viewport viewport{visibleRange(), std::max(1, ruler.width())};
   const int x = std::clamp(static_cast<int>(viewport.x_at(time)), 0, std::max(0, ruler.width() - 180));
   parts_->prompt->ask(
       tr("Name of the marker"), QRect(ruler.left() + x, ruler.top(), 180, ruler.height()),

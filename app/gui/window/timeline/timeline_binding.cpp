@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QMenu>
 
+#include "analysis/place.h"
 #include "base/text/event_words.h"
 #include "events/value_chips.h"
 #include "kernels/kernel_facts.h"
@@ -41,6 +42,8 @@ TimelineBinding::TimelineBinding(TimelineView& view, SelectionState& state, QObj
   connect(&view, &TimelineView::visibleRangeChanged, &state, &SelectionState::setVisibleRange);
   connect(&view, &TimelineView::rowContextMenuRequested, this, &TimelineBinding::showRowMenu);
   connect(&view, &TimelineView::eventContextMenuRequested, this, &TimelineBinding::showEventMenu);
+  connect(&view, &TimelineView::gapContextMenuRequested, this, &TimelineBinding::showGapMenu);
+  connect(&view, &TimelineView::timeContextMenuRequested, this, &TimelineBinding::showTimeMenu);
   connect(&state, &SelectionState::traceChanged, this, &TimelineBinding::showTrace);
   connect(&state, &SelectionState::selectedEventChanged, &view, &TimelineView::revealEvent);
   connect(&state, &SelectionState::revealed, &view, &TimelineView::revealEvent);
@@ -91,14 +94,33 @@ QKeySequence TimelineBinding::keyOf(QLatin1String command_id) const {
   return {};
 }
 
+// What can be done with the selected range, if there is one.
+void TimelineBinding::addRange(QMenu& menu) {
+  const std::optional<TimeRange> range = state_.selectedRange();
+  if (!range) return;
+  menu.addSeparator();
+  const auto answer = [this](auto requested) {  // panels that count a part of time count this one
+    state_.setTimeBinding(TimeBinding::kSelectedRange);
+    emit(this->*requested)();
+  };
+  const bool has_key = state_.selection().latestTime() == range;
+  menu.addAction(tr("Zoom to the selected range"), has_key ? keyOf(QLatin1String("Zoom to selection")) : QKeySequence(), this,
+                 [this, range] { view_.setVisibleRange(*range); });
+  menu.addAction(tr("Statistics of the selected range"), this, [answer] { answer(&TimelineBinding::statisticsRequested); });
+  const std::optional<timeline::Selection::Gap>& gap = state_.selection().gap();
+  if (!gap || gap->range != range)  // of a gap, the panel lists all others, too
+    menu.addAction(tr("Idle time in the selected range"), this, [answer] { answer(&TimelineBinding::bubblesRequested); });
+  menu.addAction(tr("Mark the ends of the selected range"), has_key ? keyOf(QLatin1String("Mark the selected range or event")) : QKeySequence(), this,
+                 [this, range] {
+                   view_.addMarkers({{range->begin, {}}, {range->end, {}}});
+                 });
+  menu.addAction(tr("Save the selected range…"), this, &TimelineBinding::saveRequested);
+  menu.addAction(tr("Select no range"), this, [this] { state_.setSelectedRange(std::nullopt); });
+}
+
 // Zoom commands that the mouse cannot reach otherwise.
 void TimelineBinding::addZooms(QMenu& menu) {
   menu.addSeparator();
-  if (const std::optional<TimeRange> range = state_.selectedRange()) {
-    const bool has_key = state_.selection().latestTime() == range;
-    menu.addAction(tr("Zoom to the selected range"), has_key ? keyOf(QLatin1String("Zoom to selection")) : QKeySequence(), this,
-                   [this, range] { view_.setVisibleRange(*range); });
-  }
   if (view_.canGoBack()) menu.addAction(tr("Back to the previous view"), keyOf(QLatin1String("Back to the previous view")), &view_, &TimelineView::goBack);
   menu.addAction(tr("Fit everything"), keyOf(QLatin1String("Fit everything")), &view_, &TimelineView::zoomToFit);
   if (!view_.loops().empty()) menu.addAction(tr("Show the loop"), keyOf(QLatin1String("Show the loop")), &view_, &TimelineView::showLoop);
@@ -116,8 +138,48 @@ void TimelineBinding::addKernel(QMenu& menu, EventRef event) {
     menu.addAction(tr("Profile this kernel…"), this, [this, kernel, trace] { emit kernelProfileRequested(state_.inTrace(kernel, *trace)); });
 }
 
+// A right click has selected the gap.
+void TimelineBinding::showGapMenu(const timeline::Gap& gap, const QString& row_key, const QPoint& position) {
+  QMenu menu;
+  menu.addAction(tr("Zoom to the gap"), keyOf(QLatin1String("Zoom to selection")), this, [this, gap] { view_.setVisibleRange(gap.range); });
+  menu.addAction(tr("Go to what ended the gap"), this,
+                 [this, gap, trace = state_.trace()] { state_.reveal(state_.inTrace(operation_behind(*trace, gap.range, gap.gpu), *trace)); });
+  menu.addAction(tr("What it waited for"), keyOf(QLatin1String("What it waited for, hop by hop")), &view_, &TimelineView::askWhatItWaitedFor);
+  menu.addAction(tr("Show the gaps in Bubbles"), this, &TimelineBinding::bubblesRequested);
+  menu.addAction(tr("Mark the gap"), keyOf(QLatin1String("Mark the selected range or event")), &view_, &TimelineView::markSelection);
+  menu.addSeparator();
+  addRow(menu, row_key);
+  addRange(menu);
+  addZooms(menu);
+  menu.exec(position);
+}
+
+// At a time of the ruler or of the overview.
+void TimelineBinding::showTimeMenu(Nanoseconds time, const QPoint& position) {
+  if (!state_.trace()) return;
+  QMenu menu;
+  const TimeRange visible = view_.visibleRange();
+  if (time >= visible.begin && time < visible.end)
+    menu.addAction(tr("Mark this time with a name…"), this, [this, time] { view_.askForMarkerAt(time); });
+  else
+    menu.addAction(tr("Show this time"), this, [this, time] { view_.goToTime(time); });
+  menu.addAction(tr("Go to a time…"), keyOf(QLatin1String("Go to a time")), &view_, &TimelineView::askForTime);
+  addRange(menu);
+  addZooms(menu);
+  menu.exec(position);
+}
+
 void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position) {
   QMenu menu;
+  addRow(menu, row_key);
+  addRange(menu);
+  addZooms(menu);
+  menu.addSeparator();
+  menu.addAction(tr("Copy the row's name"), this, [this, row_key] { QGuiApplication::clipboard()->setText(view_.rowTitle(row_key)); });
+  menu.exec(position);
+}
+
+void TimelineBinding::addRow(QMenu& menu, const QString& row_key) {
   menu.addAction(tr("Show in Events View"), this, [this, row_key] {
     showRowEvents(row_key);
     emit eventsRequested();
@@ -146,10 +208,6 @@ void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position
   if (view_.hasHiddenRows()) menu.addAction(tr("Show hidden rows"), &view_, &TimelineView::showHiddenRows);
   menu.addAction(tr("Expand all rows"), &view_, &TimelineView::expandAll);
   menu.addAction(tr("Collapse all rows"), &view_, &TimelineView::collapseAll);
-  addZooms(menu);
-  menu.addSeparator();
-  menu.addAction(tr("Copy the row's name"), this, [this, row_key] { QGuiApplication::clipboard()->setText(view_.rowTitle(row_key)); });
-  menu.exec(position);
 }
 
 void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, const QPoint& position) {
@@ -168,6 +226,12 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     state_.setSelectedEvent(state_.inTrace(event, *trace));
     view_.askWhatItWaitedFor();
   });
+  menu.addAction(tr("Mark it"), keyOf(QLatin1String("Mark the selected range or event")), this, [this, event, trace] {
+    state_.setSelectedEvent(state_.inTrace(event, *trace));
+    view_.markSelection();
+  });
+  if (const TimeRange time{trace->event(event).start, trace->event(event).end()}; !time.empty())
+    menu.addAction(tr("Select its time"), this, [this, time] { state_.setSelectedRange(time); });
   addKernel(menu, event);
   if (const ThreadId thread = trace->track_of(event.lane).key.thread; thread != kNone && SamplesPanel::hasChainsOf(*trace, thread)) {
     const TimeRange time{trace->event(event).start, trace->event(event).end()};
@@ -191,6 +255,11 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     showRowEvents(row_key);
     emit eventsRequested();
   });
+  menu.addAction(tr("Show the row in Statistics"), this, [this, row_key] {
+    showRowEvents(row_key);
+    emit statisticsRequested();
+  });
+  addRange(menu);
   addZooms(menu);
   menu.addSeparator();
   menu.addAction(tr("Copy as TSV"), this, [this, trace, event] {

@@ -26,6 +26,8 @@ class TimelineBinding : public QObject {
  signals:
   void eventsRequested();                                   // the user asked for the events view
   void statisticsRequested();                               // ... for the statistics
+  void bubblesRequested();                                  // ... for the idle time
+  void saveRequested();                                     // ... to save a part of the trace
   void kernelRequested(lanescope::EventRef kernel);         // ... for the kernel panel
   void kernelProfileRequested(lanescope::EventRef kernel);  // ... for its counters, which need another run of the program
   void sourceRequested(lanescope::EventRef kernel);         // ... for its source lines
@@ -38,9 +40,13 @@ class TimelineBinding : public QObject {
   [[nodiscard]] std::optional<ThreadId> threadOf(const QString& row_key) const;
   [[nodiscard]] std::optional<ProcessId> processOf(const QString& row_key) const;
   [[nodiscard]] QKeySequence keyOf(QLatin1String command_id) const;  // timeline::TimelineCommand::id
+  void addRow(QMenu& menu, const QString& row_key);
+  void addRange(QMenu& menu);
   void addZooms(QMenu& menu);
   void addKernel(QMenu& menu, EventRef event);
   void showRowMenu(const QString& row_key, const QPoint& position);
+  void showGapMenu(const timeline::Gap& gap, const QString& row_key, const QPoint& position);
+  void showTimeMenu(Nanoseconds time, const QPoint& position);
   void showEventMenu(EventRef event, const QString& row_key, const QPoint& position);
   void filterToName(const Trace& trace, EventRef event);
 

@@ -1,8 +1,10 @@
 // Menus, by mouse and by keyboard, and the effects of their entries.
 #include <QClipboard>
 #include <QComboBox>
+#include <QLineEdit>
 #include <QMenuBar>
 
+#include "fixture/dialogs.h"
 #include "fixture/known_trace_test.h"
 #include "fixture/menus.h"
 #include "timeline/widget/timeline_command.h"
@@ -124,6 +126,92 @@ class MenusTest : public KnownTraceTest {
     QVERIFY(window_->timelineView().visibleRange().length() < 5 * kKernelDuration);
   }
 
+  // The third gap is the longest, 900 µs.
+  void aRightClickOnAGapOffersWhatCanBeDoneWithIt() {
+    timeline::TimelineView& view = window_->timelineView();
+    QWidget* canvas = part(*window_, "Timeline rows");
+    const QPoint on_kernel = place_of(*window_, kernel_number(*window_, 2));
+    const Event before = window_->state().trace()->event(kernel_number(*window_, 2));
+    const TimeRange gap{before.end(), before.end() + kGaps[2]};
+    const auto menu = [&](const QString& choice) {
+      const timeline::Viewport viewport{view.visibleRange(), canvas->width()};
+      const int x = static_cast<int>(viewport.x_at(gap.begin + gap.length() / 2));
+      return menu_after([&] { right_click(*canvas, {x, on_kernel.y()}); }, choice);
+    };
+    const QStringList entries = menu({});
+    for (const char* entry : {"Zoom to the gap", "Go to what ended the gap", "What it waited for", "Mark the gap", "Show in Events View", "Hide",
+                              "Show the gaps in Bubbles", "Statistics of the selected range", "Save the selected range…"})
+      QVERIFY2(entries.contains(entry), qPrintable(QString(entry) + " of " + entries.join(u'|')));
+    QVERIFY(view.selectedGap());
+    QCOMPARE(view.selectedGap()->range, gap);
+    view.clearMarkers();
+    menu("Mark the gap");
+    QCOMPARE(view.markers().size(), std::size_t{2});
+    QCOMPARE(view.markers().front().time, gap.begin);
+    view.clearMarkers();
+    menu("Show the gaps in Bubbles");
+    QVERIFY(wait_for([&] { return window_->bubbles().isVisible(); }));
+    menu("Go to what ended the gap");
+    QCOMPARE(window_->state().selectedEvent(), kernel_number(*window_, 3));
+    menu("Zoom to the gap");
+    QCOMPARE(view.visibleRange(), gap);
+  }
+
+  void aRightClickOnTheRulerAndTheOverviewOffersWhatCanBeDoneWithTheTime() {
+    timeline::TimelineView& view = window_->timelineView();
+    QWidget* ruler = part(*window_, "Time axis");
+    const QPoint middle(ruler->width() / 2, 10);
+    view.clearMarkers();  // the notes of another test
+    view.setVisibleRange({kFirstKernel, kFirstKernel + 4 * kKernelDuration});
+    const auto menu = [&](const QString& name, QPoint at, const QString& choice) {
+      return menu_after([&] { right_click(*part(*window_, name), at); }, choice);
+    };
+    const QStringList entries = menu("Time axis", middle, "Mark this time with a name…");
+    for (const char* entry : {"Go to a time…", "Back to the previous view", "Fit everything"})
+      QVERIFY2(entries.contains(entry), qPrintable(QString(entry) + " of " + entries.join(u'|')));
+    auto* field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+    QVERIFY(field);
+    QTest::keyClicks(field, "here");
+    QTest::keyClick(field, Qt::Key_Return);
+    QCOMPARE(view.markers().size(), std::size_t{1});
+    const timeline::Viewport viewport{view.visibleRange(), ruler->width()};
+    QCOMPARE(view.markers().front().time, viewport.time_at(middle.x()));
+    QCOMPARE(view.markers().front().text, QString("here"));
+    // The end of the recording is out of sight, but not in the overview.
+    const QWidget* overview = part(*window_, "Overview of the whole trace");
+    const TimeRange before = view.visibleRange();
+    menu("Overview of the whole trace", {overview->width() - 3, 10}, "Show this time");
+    QCOMPARE(view.visibleRange().length(), before.length());
+    QVERIFY(view.visibleRange().begin > before.end);
+  }
+
+  void aSelectedRangeLeadsToStatisticsAndAFile() {
+    const EventRef kernel = kernel_number(*window_, 3);
+    const auto menu = [&](const QString& choice) {
+      return menu_after([&] { right_click(*part(*window_, "Timeline rows"), place_of(*window_, kernel)); }, choice);
+    };
+    menu("Select its time");
+    const Event event = window_->state().trace()->event(kernel);
+    QCOMPARE(window_->state().selectedRange(), std::optional(TimeRange{event.start, event.end()}));
+    window_->state().setTimeBinding(ui::TimeBinding::kWholeTrace);
+    menu("Statistics of the selected range");
+    QVERIFY(settled());
+    QVERIFY(window_->statistics().isVisible());
+    QCOMPARE(window_->statistics().model().rowCount(), 2);  // "relu", and the range "step" that encloses it
+    menu("Idle time in the selected range");
+    QVERIFY(wait_for([&] { return window_->bubbles().isVisible() && settled() && window_->bubbles().gaps().model()->rowCount() == 0; }));
+    QString asked;
+    const DialogAnswers answers([&](QDialog& dialog) {
+      for (const QComboBox* box : dialog.findChildren<QComboBox*>())
+        if (box->currentText().startsWith("Selected range")) asked = box->currentText();
+      dialog.reject();
+    });
+    menu("Save the selected range…");
+    QVERIFY2(asked.contains("100.000 µs"), qPrintable(asked));
+    menu("Select no range");
+    QVERIFY(!window_->state().selectedRange());
+  }
+
   void menusOfTheTimelineLeadIntoARangeAndOutAgain() {
     const TimeRange all = window_->timelineView().visibleRange();
     const TimeRange part_of_it{kFirstKernel, kFirstKernel + 4 * kKernelDuration};
@@ -226,7 +314,8 @@ class MenusTest : public KnownTraceTest {
     QTableView* table = events_table(*window_);
     const auto menu = [&](const QString& choice) { return menu_after([&] { emit table->customContextMenuRequested(row_position(*table, 2)); }, choice); };
     const QStringList entries = menu({});
-    for (const char* entry : {"Zoom to event", "Filter to this name", "Export as CSV…"}) QVERIFY2(entries.contains(entry), entry);
+    for (const char* entry : {"Zoom to event", "Filter to this name", "What it waited for", "Mark it", "Select its time", "Export as CSV…"})
+      QVERIFY2(entries.contains(entry), entry);
     table->selectRow(2);
     menu("Zoom to event");
     QVERIFY(window_->timelineView().visibleRange().length() < 5 * kKernelDuration);

@@ -213,6 +213,7 @@ class TimelineView : public QWidget {
   enum class MarkerDirection { kNext, kPrevious };
   void goToMarker(MarkerDirection direction);  // starting at the last one that this went to if it is still in sight, else at the centre
   void askForMarker();                         // a named one, at the start of what was selected last, else at the cursor or the centre
+  void askForMarkerAt(Nanoseconds time);       // the same, at this time
   // Shows the surroundings of a time at the present zoom.
   void goToTime(Nanoseconds time);
   void askForTime();  // then as goToTime(); a range ("1ms:2.5ms") becomes the visible one
@@ -257,6 +258,9 @@ class TimelineView : public QWidget {
   void eventActivated(lanescope::EventRef event);  // by a double-click
   void rowContextMenuRequested(const QString& row_key, const QPoint& global_position);
   void eventContextMenuRequested(lanescope::EventRef event, const QString& row_key, const QPoint& global_position);
+  // By a right click on a gap of a GPU, which selects it; on the ruler or the overview.
+  void gapContextMenuRequested(const lanescope::timeline::Gap& gap, const QString& row_key, const QPoint& global_position);
+  void timeContextMenuRequested(lanescope::Nanoseconds time, const QPoint& global_position);
   void markersChanged();
   void markersEdited();  // by the user: they should be stored
   void waitedForRequested();
