@@ -152,6 +152,7 @@ void BubblesPanel::layOut() {
     const TableRow row = row_of(index);
     return row < shown_.listed.pieces.size() && shown_.listed.pieces[row] != kNone;
   };
+  gaps_->setDispensable({shown_text("Start"), shown_text("Before")});  // a click leads there, and Details says both
   gaps_->setItemDelegate(new GapDelegate(mark, is_part, gaps_));
   column->addWidget(splitter, 1);
   column->addWidget(advice_);
@@ -280,6 +281,7 @@ void BubblesPanel::showListed() {
 // Hides the length of gaps if all of each gap counts, and what tells copied parts from gaps: here, the mark and the colour do.
 void BubblesPanel::hideSilentColumns(ResultTable& view) {
   const stats::Table& table = *view.results().table();
+  std::set<int> hidden;
   const bool in_group = &view == gaps_ && shown_.grouped.rowNamed(chosen_).has_value();
   for (std::size_t section = 0; section < table.columns().size(); ++section) {
     const stats::Column& column = table.columns()[section];
@@ -292,9 +294,9 @@ void BubblesPanel::hideSilentColumns(ResultTable& view) {
         silent = shown_.listed.pieces[row] != kNone || column.integer(row) == table.columns().front().integer(row);
     }
     if (column.title == kPartOfTitle) silent = true;
-    view.setColumnHidden(static_cast<int>(section), silent);
+    if (silent) hidden.insert(static_cast<int>(section));
   }
-  view.fitColumns();
+  view.setHiddenColumns(std::move(hidden));
 }
 
 void BubblesPanel::showSummary() {

@@ -171,7 +171,25 @@ void ResultTable::fitColumns() {
   std::set<int> telling;
   for (int section = 0; section < model_->columnCount(); ++section)
     if (title(section) == telling_) telling.insert(section);
-  fit_columns(*this, chosen, telling);
+  for (const int section : std::exchange(left_out_, {})) setColumnHidden(section, hidden_.contains(section));
+  const auto is_too_narrow = [this] { return horizontalHeader()->length() > viewport()->width(); };
+  for (const QString& each : dispensable_) {
+    fit_columns(*this, chosen, telling, FirstTexts::kLegible);
+    if (!is_too_narrow()) return;
+    for (int section = 0; section < model_->columnCount(); ++section)
+      if (title(section) == each && sorted_.first != section && !chosen.contains(section) && !isColumnHidden(section)) {
+        setColumnHidden(section, true);
+        left_out_.insert(section);
+      }
+  }
+  fit_columns(*this, chosen, telling, FirstTexts::kAnyWidth);
+}
+
+void ResultTable::setHiddenColumns(std::set<int> sections) {
+  hidden_ = std::move(sections);
+  for (int section = 0; section < model_->columnCount(); ++section) setColumnHidden(section, hidden_.contains(section));
+  left_out_.clear();
+  fitColumns();
 }
 
 void ResultTable::resizeEvent(QResizeEvent* event) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 
 #include <QTableView>
 #include <QVariantMap>
@@ -41,11 +42,15 @@ class ResultTable : public QuietFocus<QTableView> {
 
   // Actions that are added to the table are offered in the context menu of its rows, for chosenRow().
 
-  // Makes the columns as wide as their content, within the table if possible; columns whose widths the user chose are not changed. Must be called after columns
-  // were hidden or shown; it runs by itself when the width of the table changes.
+  // Makes the columns as wide as their content, within the table if possible; columns whose widths the user chose are not changed. It runs by itself when the
+  // width of the table changes.
   void fitColumns();
+  void setHiddenColumns(std::set<int> sections);  // and fits the others
   // The column whose texts stay legible in a narrow table.
   void setTelling(const QString& title) { telling_ = title; }
+  // Columns that are left out one after the other while the table is too narrow for all columns with legible texts, unless the table is sorted by one or the
+  // user chose its width.
+  void setDispensable(const QStringList& titles) { dispensable_ = titles; }
   // Widths in pixels that the user chose by dragging a border of the header, by the titles of the columns.
   [[nodiscard]] const QVariantMap& chosenWidths() const { return chosen_widths_; }
   void setChosenWidths(const QVariantMap& widths);
@@ -75,7 +80,10 @@ class ResultTable : public QuietFocus<QTableView> {
   std::vector<std::string> titles_;                               // of the columns of the last table
   std::pair<int, Qt::SortOrder> sorted_{-1, Qt::AscendingOrder};  // by the user
   QVariantMap chosen_widths_;
-  QString telling_;  // title of a column
+  QString telling_;          // title of a column
+  QStringList dispensable_;  // the same
+  std::set<int> left_out_;   // sections of these
+  std::set<int> hidden_;     // sections
 };
 
 }  // namespace lanescope::ui

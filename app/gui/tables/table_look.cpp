@@ -105,7 +105,7 @@ void apply_table_look(QTableView& table) {
 // The rule for all tables: numbers are shown whole. If the table is too narrow for all columns, columns with texts shrink, because an elided text, whose
 // tooltip has the whole, is more useful than one out of sight; the first texts and telling ones shrink last. If there is more room, a text column at the end
 // takes it, for longer texts that may follow.
-void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std::set<int>& telling) {
+void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std::set<int>& telling, FirstTexts first) {
   const int character = table.fontMetrics().averageCharWidth();
   table.resizeColumnsToContents();
   QHeaderView* header = table.horizontalHeader();
@@ -132,7 +132,7 @@ void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std:
   const int least = character * kShortestInCharacters;
   int spare = 0;  // what the first texts can yield
   for (const int* width : first_texts) spare += std::max(0, *width - least);
-  if (std::accumulate(widths.begin(), widths.end(), 0) - spare <= room) shrink(widths, first_texts, room, least);
+  if (first == FirstTexts::kAnyWidth && std::accumulate(widths.begin(), widths.end(), 0) - spare <= room) shrink(widths, first_texts, room, least);
   int last = header->count() - 1;  // the last visible column, from left to right
   while (last >= 0 && header->isSectionHidden(header->logicalIndex(last))) --last;
   if (last >= 0) {

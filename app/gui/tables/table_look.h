@@ -18,7 +18,9 @@ void apply_table_look(QTableView& table);
 [[nodiscard]] QColor hover_color();
 
 // Makes columns as wide as the content of their first rows, within limits, and within the table if possible. `chosen`: columns, by section, with fixed widths
-// (pixels). `telling`: sections whose texts say what a line is about; they stay legible beside the first sections.
-void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std::set<int>& telling = {});
+// (pixels). `telling`: sections whose texts say what a line is about; they stay legible beside the first sections. `first`: whether these may become narrower
+// than that where all columns then have room.
+enum class FirstTexts { kLegible, kAnyWidth };
+void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std::set<int>& telling = {}, FirstTexts first = FirstTexts::kAnyWidth);
 
 }  // namespace lanescope::ui

@@ -183,6 +183,31 @@ class RoomTest : public QObject {
     }
   }
 
+  // The start of a gap is where a click leads; where the room is narrow, it goes before the table is scrolled.
+  void gapsOfBubblesAreNotScrolledSideways() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'350, 720);
+    window.show();
+    QVERIFY(open_and_settle(window, recorded("torch_training_workers0.trace")));
+    window.showPanel("bubbles");
+    QVERIFY(settle(window));
+    ui::ResultTable& gaps = window.bubbles().gaps();
+    const auto is_hidden = [&](const QString& title) { return gaps.isColumnHidden(column_of(gaps, title)); };
+    for (const int width : {1'350, 1'280, 1'200}) {
+      window.resize(width, 720);
+      QVERIFY2(wait_for([&] { return window.width() == width && gaps.horizontalHeader()->length() <= gaps.viewport()->width(); }, 5'000),
+               qPrintable(QString("%1: %2 of %3").arg(width).arg(gaps.horizontalHeader()->length()).arg(gaps.viewport()->width())));
+      for (const char* title : {"Idle", "When", "Cause", "NVTX Range", "Call"}) QVERIFY2(!is_hidden(title), title);
+    }
+    QVERIFY(is_hidden("Start"));
+    window.resize(2'400, 950);
+    QVERIFY(wait_for([&] { return !is_hidden("Start") && !is_hidden("Before"); }, 5'000));
+    gaps.sortByColumn(column_of(gaps, "Start"), Qt::AscendingOrder);
+    window.resize(1'200, 720);
+    QVERIFY(wait_for([&] { return window.width() == 1'200 && is_hidden("Before"); }, 5'000));
+    QVERIFY(!is_hidden("Start"));
+  }
+
   // Whatever a panel says below its table, on a line that may wrap.
   void aPanelIsNotScrolledWhereItHasRoom() {
     MainWindow window(ui::Layout::kInitial);
