@@ -15,6 +15,8 @@ namespace {
 
 constexpr double kNarrowestFrame = 6;  // logical pixels
 constexpr int kGrowthInterval = 250;   // ms between two pictures of a growing recording
+constexpr double kLoopLine = 3;        // logical pixels: its thickness
+constexpr double kRoomOfName = 6;      // logical pixels around the name of a loop
 
 }  // namespace
 
@@ -75,10 +77,10 @@ void Minimap::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-void Minimap::paintTrace(double ratio) {
-  growth_.stop();
 void Minimap::contextMenuEvent(QContextMenuEvent* event) { emit contextMenuRequested(viewport().time_at(event->pos().x()), event->globalPos()); }
 
+void Minimap::paintTrace(double ratio) {
+  growth_.stop();
   painted_ = state_.bounds();
   trace_ =
       QImage(std::max(1, static_cast<int>(std::lround(width() * ratio))), std::max(1, static_cast<int>(std::lround(height() * ratio))), QImage::Format_RGB32);
@@ -100,28 +102,42 @@ void Minimap::contextMenuEvent(QContextMenuEvent* event) { emit contextMenuReque
   trace_is_current_ = true;
 }
 
-// A line along the time of each loop; if there is only one, also its name beside the frame, if the whole name fits.
+// A line along the time of each loop, with its name if the whole name fits: that of a single loop beside the frame, others above their lines.
 void Minimap::paintLoops(QPainter& painter, double frame_left, double frame_right) const {
-  constexpr double kThickness = 3, kGap = 6;  // logical pixels
   const Theme& theme = state_.theme();
   const Viewport view = viewport();
   double first = frame_left, last = frame_right;
   for (const TimelineView::Loop& loop : state_.loops()) {
     const double left = view.x_at(loop.range.begin), right = view.x_at(loop.range.end);
-    painter.fillRect(QRectF(left, height() - kThickness - 2, std::max(2.0, right - left), kThickness), theme.marker);
+    painter.fillRect(QRectF(left, height() - kLoopLine - 2, std::max(2.0, right - left), kLoopLine), theme.marker);
     first = std::min(first, left);
     last = std::max(last, right);
   }
-  if (state_.loops().size() != 1) return;  // a tooltip names them
-  const QString& title = state_.loops().front().title;
-  const double room = fontMetrics().horizontalAdvance(title) + 2 * kGap;
-  if (first < room && width() - last < room) return;
-  const QRectF place((first >= room ? first - room : last) + kGap / 2, height() - fontMetrics().height() - 3.0, room - kGap, fontMetrics().height());
-  QColor ground = theme.panel;
+  if (state_.loops().size() == 1) {
+    const QString& title = state_.loops().front().title;
+    const double room = fontMetrics().horizontalAdvance(title) + 2 * kRoomOfName;
+    const double y = height() - fontMetrics().height() - 3.0;
+    if (first >= room) return paintName(painter, {first - room + kRoomOfName / 2, y}, room - kRoomOfName, title);
+    if (width() - last >= room) return paintName(painter, {last + kRoomOfName / 2, y}, room - kRoomOfName, title);
+  }
+  for (std::size_t i = 0; i < state_.loops().size(); ++i) {
+    const double left = std::max(0.0, view.x_at(state_.loops()[i].range.begin));
+    double end = width();  // of the room for the name
+    for (const TimelineView::Loop& other : state_.loops())
+      if (const double begin = view.x_at(other.range.begin); begin > left) end = std::min(end, begin);
+    const QString& title = state_.loops()[i].title;  // whole or not at all: without its end, it would say another number of iterations
+    const double width = fontMetrics().horizontalAdvance(title) + kRoomOfName;
+    if (left + width + kRoomOfName <= end) paintName(painter, {left + kRoomOfName / 2, height() - kLoopLine - 3.0 - fontMetrics().height()}, width, title);
+  }
+}
+
+void Minimap::paintName(QPainter& painter, QPointF at, double width, const QString& name) const {
+  const QRectF place(at, QSizeF(width, fontMetrics().height()));
+  QColor ground = state_.theme().panel;
   ground.setAlpha(200);
   painter.fillRect(place, ground);
-  painter.setPen(theme.marker);
-  painter.drawText(place, Qt::AlignCenter, title);
+  painter.setPen(state_.theme().marker);
+  painter.drawText(place, Qt::AlignCenter, name);
 }
 
 void Minimap::paintEvent(QPaintEvent*) {

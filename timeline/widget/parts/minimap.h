@@ -34,6 +34,7 @@ class Minimap : public QWidget {
   void followTrace();
   void paintTrace(double ratio);  // device pixels per logical pixel
   void paintLoops(QPainter& painter, double frame_left, double frame_right) const;
+  void paintName(QPainter& painter, QPointF at, double width, const QString& name) const;
   [[nodiscard]] Viewport viewport() const;
   void centreAt(double x);
 

@@ -17,6 +17,7 @@
 #include "model/trace/compact/compaction.h"
 #include "model/trace/load.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "timeline/core/view/viewport.h"
 #include "timeline/core/words/format.h"
 #include "window/opening_view.h"
 
@@ -63,6 +64,32 @@ class LoopTest : public QObject {
   Q_OBJECT
 
  private slots:
+  // Also where it has no room beside the frame: its line is three pixels high, so what has its colour further up is the name.
+  void theOverviewNamesTheLoopWhereverItIs() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'350, 720);
+    window.show();
+    QVERIFY(open_and_settle(window, training()));
+    timeline::TimelineView& view = window.timelineView();
+    QVERIFY(!view.loops().empty());
+    const QWidget* overview = part(window, "Overview of the whole trace");
+    const auto named = [&](TimeRange loop) {
+      view.setLoops({{loop, "loop of the test"}});
+      const QImage seen = const_cast<QWidget*>(overview)->grab().toImage();
+      const QRgb colour =
+          seen.pixel(static_cast<int>(timeline::Viewport{view.trace()->scope(), overview->width()}.x_at(loop.begin + loop.length() / 2)), seen.height() - 4);
+      for (int y = 0; y < seen.height() - 8; ++y)
+        for (int x = 0; x < seen.width(); ++x)
+          if (seen.pixel(x, y) == colour) return true;
+      return false;
+    };
+    const TimeRange all = view.trace()->scope();
+    QVERIFY(named(view.loops().front().range));
+    QVERIFY(named(all));
+    view.zoomToFit();
+    QVERIFY(named({all.begin, all.begin + all.length() * 9 / 10}));
+  }
+
   void initTestCase() { use_empty_settings(); }
   void cleanup() { window_.reset(); }
 
