@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <QAction>
+#include <QFileInfo>
 
 #include "analysis/command_text.h"
 #include "analysis/longest.h"
@@ -223,6 +224,7 @@ void DiffPanel::showDiff(const TraceDiff& diff) {
   if (diff.by_iteration()) aligned = tr("%1 Times are of one iteration.").arg(aligned);
   // The files A and B are shown above the timeline, and the largest changes in the first rows.
   QStringList lines = {aligned};
+  if (QFileInfo(pair_.first().path).canonicalFilePath() == QFileInfo(pair_.second().path).canonicalFilePath()) lines += tr("A and B are the same file.");
   if (const Message caution = analysis::caution_about(diff); !caution.empty()) lines += shown_text(caution);
   summary_->setText(lines.join(u'\n'));
   command_->setText(command_text({QStringLiteral("lanescope"), QStringLiteral("diff"), pair_.first().path, pair_.second().path}));

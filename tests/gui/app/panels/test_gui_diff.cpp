@@ -18,6 +18,20 @@ class DiffTest : public TwoRunsTest {
   Q_OBJECT
 
  private slots:
+  void aFileBesideItselfIsSaidToBeOne() {
+    window_->showPanel("diff");
+    const auto says = [&] {
+      const auto labels = window_->diff().findChildren<QLabel*>();
+      return std::any_of(labels.begin(), labels.end(), [](const QLabel* label) { return label->text().contains("A and B are the same file."); });
+    };
+    QVERIFY(open_beside_and_settle(*window_, faster_));
+    QVERIFY(!says());
+    window_->session().closeSecond();
+    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, known_));
+    QVERIFY(says());
+  }
+
   // The longest gaps of both traces start together when their row is chosen in Diff: each is selected, and distinguished from the other.
   void gapsOfBothTracesAreGoneToAlike() {
     window_->showPanel("diff");
