@@ -122,7 +122,20 @@ LaunchSettings LaunchDialog::launch() const {
   return launch;
 }
 
+// A whole command, as it is typed in a shell, becomes the program and its arguments.
+void LaunchDialog::takeCommand() {
+  LaunchSettings typed = launch();
+  const qsizetype end = typed.program.indexOf(u' ');
+  if (end < 0 || program_problem(typed).isEmpty()) return;
+  const QString further = typed.program.mid(end + 1).trimmed();
+  typed.program.truncate(end);
+  if (!program_problem(typed).isEmpty()) return;
+  program_->setEditText(typed.program);
+  arguments_->setText(QStringList({further, typed.arguments}).join(u' ').trimmed());
+}
+
 void LaunchDialog::accept() {
+  takeCommand();
   const LaunchSettings asked = launch();
   if (const auto request = launch_request(asked); !request) return showProblem(shown_text(request.error().text));
   if (const QString problem = program_problem(asked); !problem.isEmpty()) return showProblem(problem);

@@ -33,6 +33,7 @@ class LaunchDialog : public QDialog {
   void accept() override;
 
  private:
+  void takeCommand();
   void showProblem(const QString& sentence);
   void browseProgram();
   void browseFolder();

@@ -471,6 +471,16 @@ class TestGuiSession : public QObject {
     dialog.setLaunch(launch);
     dialog.accept();
     QVERIFY(dialog.isVisible() && says("There is no program named no-program-has-this-name"));
+    // A command as in a shell is a program and its arguments.
+    launch.program = "sh -c";
+    launch.arguments = "'exit 3'";
+    dialog.setLaunch(launch);
+    dialog.accept();
+    QVERIFY(says("The machine is full."));
+    QCOMPARE(std::exchange(starts, 0), 1);
+    QCOMPARE(dialog.launch().program, QString("sh"));
+    QCOMPARE(dialog.launch().arguments, QString("-c 'exit 3'"));
+    launch.arguments.clear();
     launch.program = "sh";
     dialog.setLaunch(launch);
     QVERIFY(!says("There is no program"));
