@@ -124,7 +124,7 @@ QString ShownEvents::whyNone() const {
 
 QString ShownEvents::whyNotAll() const {
   QStringList reasons;
-  if (state_.shownRow()) reasons += tr("on this row");
+  if (state_.shownRow()) reasons += tr("on the row %1").arg(state_.shownRow()->title.toHtmlEscaped());
   const EventFilter& filter = state_.filter();
   QStringList what;
   if (!filter.text.empty()) what += QString::fromStdString(filter.text);

@@ -65,6 +65,14 @@ class RoomyStyle : public QProxyStyle {
     const bool of_field = element == PE_FrameLineEdit || (element == PE_Frame && qobject_cast<const QPlainTextEdit*>(widget) != nullptr);
     if (of_field && dark && !(option->state & State_HasFocus)) outline(*option, *painter, option->palette.color(QPalette::Mid).lighter(kFieldOutline));
   }
+  // A title that has too little room ends with an ellipsis: Fusion cuts it, those of numbers at their beginning.
+  void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
+    const auto* header = element == CE_HeaderLabel ? qstyleoption_cast<const QStyleOptionHeader*>(option) : nullptr;
+    if (header == nullptr) return QProxyStyle::drawControl(element, option, painter, widget);
+    QStyleOptionHeader shown = *header;
+    shown.text = header->fontMetrics.elidedText(header->text, Qt::ElideRight, header->rect.width());
+    QProxyStyle::drawControl(element, &shown, painter, widget);
+  }
   static void outline(const QStyleOption& option, QPainter& painter, const QColor& color) {
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
