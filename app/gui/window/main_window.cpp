@@ -114,10 +114,9 @@ MainWindow::MainWindow(Layout layout)
     QVariantMap sizes = settings_.panelSizes();
     const QSize screen_before = sizes.take(kScreenSize).toSize();
     if (restoreGeometry(settings_.windowGeometry()) && screen_before != screen()->size()) fit_on_screen(*this);
-    sizes_are_initial_ = !restoreState(settings_.windowState(), kLayoutVersion);
+    sizes_are_initial_ = !docks_->restore(settings_.windowState(), kLayoutVersion);
     if (!sizes_are_initial_) docks_->keepSizes(sizes);
     docks_->setFloatingPlaces(settings_.floatingPlaces());
-    docks_->floatOnceWindowIsShown();
     events_->restoreHeaderState(settings_.eventsHeader(), settings_.eventsColumns());
     restore_panels(*this, settings_);
     row_memory_ = std::make_unique<RowMemory>(*timeline_, state_, settings_);

@@ -149,12 +149,17 @@ void PanelDocks::placeFloating(QDockWidget& dock) {
   dock.setGeometry(place);
 }
 
-void PanelDocks::floatOnceWindowIsShown() {
+bool PanelDocks::restore(const QByteArray& state, int version) {
+  for (QDockWidget* dock : docks_) dock->setAttribute(Qt::WA_DontShowOnScreen);  // Qt shows those that float
+  const bool is_restored = window_.restoreState(state, version);
   for (QDockWidget* dock : docks_) {
-    if (!dock->isFloating() || dock->isHidden()) continue;
-    dock->hide();
-    shown_with_window_.push_back(dock);
+    if (dock->isFloating() && !dock->isHidden()) {
+      dock->hide();
+      shown_with_window_.push_back(dock);
+    }
+    dock->setAttribute(Qt::WA_DontShowOnScreen, false);
   }
+  return is_restored;
 }
 
 void PanelDocks::showWaiting() {

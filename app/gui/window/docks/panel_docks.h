@@ -33,9 +33,9 @@ class PanelDocks : public QObject {
   // steps, until the user moves a border between panels, or shows, closes or moves a panel. A panel that floats or is closed gets its size when it comes back
   // into the window.
   void keepSizes(const QVariantMap& sizes);
-  // Must be called before the window is shown: panels that float are shown after it. A window manager keeps a panel in front of its window only if it knew the
-  // window first.
-  void floatOnceWindowIsShown();
+  // The window's restoreState(), for a window that is not shown yet: panels that float are shown after it. A window manager keeps a panel in front of its
+  // window only if it knew the window first; and a panel that is shown, hidden and shown again while a window manager is busy may stay hidden.
+  [[nodiscard]] bool restore(const QByteArray& state, int version);
   // The window's saveState(), including the panels that wait for the window to be shown.
   [[nodiscard]] QByteArray state(int version);
   // Where panels floated last, by name, and where they will float again. A panel that floats for the first time by its button is placed beside the window if
