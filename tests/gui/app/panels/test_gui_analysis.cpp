@@ -213,6 +213,7 @@ class AnalysisTest : public TwoRunsTest {
   }
 
   void whatAGroupSaysItsBubblesDoNotSayAgain() {
+    window_->resize(2'400, 950);  // with room for all columns
     window_->actions().bubbles->trigger();
     QVERIFY(settled());
     const auto hides = [&](const QString& title) {
@@ -226,7 +227,7 @@ class AnalysisTest : public TwoRunsTest {
     QVERIFY(settled());
     QVERIFY(!hides("Cause"));  // some of these gaps have further causes
     QVERIFY(!hides("Gap"));
-    QVERIFY(!hides("Before"));  // gemm and relu
+    QVERIFY(wait_for([&] { return !hides("Before"); }));  // gemm and relu
     window_->bubbles().groups().clearSelection();
     QVERIFY(settled());
     QVERIFY(!hides("Cause"));
