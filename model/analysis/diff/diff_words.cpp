@@ -13,7 +13,7 @@ namespace lanescope::analysis {
 namespace {
 
 struct ComparedIterations {
-  std::size_t compared, skipped, disturbed, left_out, inside, runs;
+  std::size_t compared, skipped, disturbed, left_out, inside, elsewhere, runs;
 };
 
 // "18 (without the first 2)"; "54 of 3 runs (without 6 at their beginning)"; "4,769 (without 443 that were not recorded whole)"
@@ -30,6 +30,7 @@ Message iterations_words(const ComparedIterations& iterations) {
   if (iterations.disturbed > 0) add(Message("{number} in which counters of kernels were read", {{"number", grouped_digits(iterations.disturbed)}}));
   if (iterations.left_out > 0) add(Message("{number} that were not recorded whole", {{"number", grouped_digits(iterations.left_out)}}));
   if (iterations.inside > 0) add(Message("{number} inside another", {{"number", grouped_digits(iterations.inside)}}));
+  if (iterations.elsewhere > 0) add(Message("{number} on other threads at the same time", {{"number", grouped_digits(iterations.elsewhere)}}));
   return without.empty() ? count : Message("{number} (without {what})", {{"number", std::move(count)}, {"what", std::move(without)}});
 }
 
@@ -44,11 +45,11 @@ std::string abbreviated_name(const std::string& name) {
 Message alignment_words(const TraceDiff& diff) {
   if (!diff.by_iteration())
     return Message("Whole traces are compared: they have no NVTX range that repeats in both, and no kernel that does so at regular times.");
-  std::vector<Message::Value> values = {
-      {"name", diff.aligned_by.empty() ? abbreviated_name(diff.repeating_work) : diff.aligned_by},
-      {"first", iterations_words({diff.first_iterations, diff.first_skipped, diff.first_disturbed, diff.first_left_out, diff.first_inside, diff.first_runs})},
-      {"second",
-       iterations_words({diff.second_iterations, diff.second_skipped, diff.second_disturbed, diff.second_left_out, diff.second_inside, diff.second_runs})}};
+  std::vector<Message::Value> values = {{"name", diff.aligned_by.empty() ? abbreviated_name(diff.repeating_work) : diff.aligned_by},
+                                        {"first", iterations_words({diff.first_iterations, diff.first_skipped, diff.first_disturbed, diff.first_left_out,
+                                                                    diff.first_inside, diff.first_elsewhere, diff.first_runs})},
+                                        {"second", iterations_words({diff.second_iterations, diff.second_skipped, diff.second_disturbed, diff.second_left_out,
+                                                                     diff.second_inside, diff.second_elsewhere, diff.second_runs})}};
   if (diff.aligned_by.empty()) return Message("Compared from one launch to the next of the kernel \"{name}\": {first} in A, {second} in B.", std::move(values));
   return Message("Compared by iteration of \"{name}\": {first} in A, {second} in B.", std::move(values));
 }

@@ -149,6 +149,7 @@ Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSe
   for (const IterationSeries& of_process : series) {
     samples.left_out_ += of_process.left_out;
     samples.inside_ += of_process.inside;
+    samples.elsewhere_ += of_process.elsewhere;
   }
   return samples;
 }

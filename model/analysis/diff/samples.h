@@ -38,8 +38,9 @@ class Samples {
   [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out, of each rank
   // Iterations of each rank that were left out because counters of kernels were read in them; 0 if fewer than kLeastSamples would be left.
   [[nodiscard]] std::size_t disturbed() const noexcept { return disturbed_; }
-  [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }  // iterations of all ranks that the recording does not have whole
-  [[nodiscard]] std::size_t inside() const noexcept { return inside_; }      // ranges of all ranks that lie inside another iteration
+  [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }    // iterations of all ranks that the recording does not have whole
+  [[nodiscard]] std::size_t inside() const noexcept { return inside_; }        // ranges of all ranks that lie inside another iteration
+  [[nodiscard]] std::size_t elsewhere() const noexcept { return elsewhere_; }  // and on other threads, at the same time
   [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
   // The number of processes in the sample.
   [[nodiscard]] std::size_t ranks(std::size_t sample) const noexcept { return ranks_[sample]; }
@@ -92,6 +93,7 @@ class Samples {
   std::size_t disturbed_ = 0;
   std::size_t left_out_ = 0;
   std::size_t inside_ = 0;
+  std::size_t elsewhere_ = 0;
 };
 
 // The time that an item took in each sample. It stores only samples in which the item took some: there may be millions of samples, and of items.

@@ -429,6 +429,7 @@ Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& optio
     (i < all.first ? diff.first_disturbed : diff.second_disturbed) += samples.disturbed();
     (i < all.first ? diff.first_left_out : diff.second_left_out) += samples.left_out();
     (i < all.first ? diff.first_inside : diff.second_inside) += samples.inside();
+    (i < all.first ? diff.first_elsewhere : diff.second_elsewhere) += samples.elsewhere();
     runs[i].items = measure(*all.traces[i], families[i], samples, options.stop);
   }
   diff.items = items_of(runs, all.first, options.stop);

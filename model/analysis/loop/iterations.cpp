@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <functional>
 #include <limits>
 #include <map>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 
 #include "model/events/name_family.h"
 #include "model/import/chrome_json.h"
@@ -37,16 +39,18 @@ std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries
 
 namespace {
 
-// The ranges of one family in one lane, or in all lanes of a track. Executions that a compiler tries out are not counted: they are iterations only if they are
-// asked for.
+// The ranges of one family in one lane, in all lanes of a track, or in all tracks of a process that have the track's domain. Executions that a compiler tries
+// out are not counted: they are iterations only if they are asked for.
 struct Candidate {
-  enum class Lanes : std::uint8_t { kOne, kOfTrack } lanes = Lanes::kOne;
-  LaneId lane = kNone;  // of several, the first one of the track
+  enum class Lanes : std::uint8_t { kOne, kOfTrack, kOfProcess } lanes = Lanes::kOne;
+  LaneId lane = kNone;  // of several, the first one of the track that has most
   FamilyId family = 0;
   std::uint64_t count = 0;
   Nanoseconds total = 0;      // the time of the ranges; for executions, including what they launch
   Nanoseconds lane_span = 0;  // from the lane's first event to its last
 };
+
+bool covers_more(const Candidate& a, const Candidate& b) { return a.total != b.total ? a.total > b.total : a.lane < b.lane; }
 
 // Iterations cover at least one part in this many of their lane's span; a family that covers less is a detail.
 constexpr Nanoseconds kLeastCoverage = 4;
@@ -76,8 +80,26 @@ struct OfCandidate {
   std::size_t inside = 0;  // ranges that lie inside another of them, and are not among them
 };
 
-// The candidate's ranges by start, without those inside another of them. `families` knows all names.
+bool starts_before(const Trace& trace, EventRef a, EventRef b) {
+  const Nanoseconds start_a = trace.lane(a.lane).start(a.index), start_b = trace.lane(b.lane).start(b.index);
+  return start_a != start_b ? start_a < start_b : a < b;
+}
+
+// The candidate's ranges by start, without those inside another of them on their thread. `families` knows all names.
 OfCandidate ranges_of(const Trace& trace, Families& families, const Candidate& candidate) {
+  if (candidate.lanes == Candidate::Lanes::kOfProcess) {
+    OfCandidate all;
+    const TrackKey& key = trace.track_of(candidate.lane).key;
+    for (const TrackId track : trace.tracks_of(key.process, TrackKind::kNvtxRanges)) {
+      if (trace.tracks()[track].key.domain != key.domain) continue;
+      const OfCandidate of_track =
+          ranges_of(trace, families, {.lanes = Candidate::Lanes::kOfTrack, .lane = trace.tracks()[track].lanes.front(), .family = candidate.family});
+      all.ranges.insert(all.ranges.end(), of_track.ranges.begin(), of_track.ranges.end());
+      all.inside += of_track.inside;
+    }
+    std::sort(all.ranges.begin(), all.ranges.end(), [&](EventRef a, EventRef b) { return starts_before(trace, a, b); });
+    return all;
+  }
   const LaneId one[] = {candidate.lane};
   const std::span<const LaneId> lanes = candidate.lanes == Candidate::Lanes::kOne ? std::span<const LaneId>(one) : trace.track_of(candidate.lane).lanes;
   struct Range {
@@ -155,6 +177,80 @@ void join_lanes(const Trace& trace, Families& families, std::string_view wanted,
   of_track = std::move(joined);
 }
 
+// A family that several threads of a process have.
+struct OfThreads {
+  std::vector<std::size_t> members;  // positions of its candidates
+  std::set<ThreadId> threads;
+  std::uint64_t most = 0, all = 0;  // ranges of one candidate, and of all
+  Nanoseconds total = 0;
+  TimeRange extent;  // of the threads' ranges of any family
+};
+
+// By process, the families of one domain on several threads whose ranges may take turns: they take no longer than there is time.
+std::map<ProcessId, std::vector<OfThreads>> families_of_threads(const Trace& trace, const std::vector<Candidate>& candidates) {
+  using Key = std::tuple<ProcessId, std::uint32_t, FamilyId>;
+  std::vector<std::pair<Key, std::size_t>> by_key;
+  by_key.reserve(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const TrackKey& key = trace.track_of(candidates[i].lane).key;
+    by_key.push_back({{key.process, key.domain, candidates[i].family}, i});
+  }
+  std::sort(by_key.begin(), by_key.end());
+  std::map<ProcessId, std::vector<OfThreads>> found;
+  for (auto first = by_key.begin(); first != by_key.end();) {
+    OfThreads group;
+    auto last = first;
+    for (; last != by_key.end() && last->first == first->first; ++last) {
+      const Candidate& candidate = candidates[last->second];
+      const TimeRange extent = trace.lane(candidate.lane).extent();
+      group.extent = group.members.empty() ? extent : TimeRange{std::min(group.extent.begin, extent.begin), std::max(group.extent.end, extent.end)};
+      group.members.push_back(last->second);
+      group.threads.insert(trace.track_of(candidate.lane).key.thread);
+      group.most = std::max(group.most, candidate.count);
+      group.all += candidate.count;
+      group.total += candidate.total;
+    }
+    if (group.threads.size() > 1 && group.all <= kMostIterations && group.total <= group.extent.length() + static_cast<Nanoseconds>(group.all) * kRounding)
+      found[std::get<0>(first->first)].push_back(std::move(group));
+    first = last;
+  }
+  return found;
+}
+
+// Threads may take turns at iterations: a server may hand each request to the next one. Then one candidate takes the place of those of the threads. What runs
+// on several threads at once are no iterations of one loop. Each family takes a passage over the process's ranges, so only the family `wanted` is
+// joined, or, if it is empty, those that take most time.
+void join_threads(const Trace& trace, Families& families, std::string_view wanted, std::vector<Candidate>& candidates) {
+  constexpr std::size_t kMostJoined = 4;  // of a process
+  std::vector<Candidate> joined;
+  std::vector<bool> is_replaced(candidates.size());
+  for (auto& [process, groups] : families_of_threads(trace, candidates)) {
+    if (!wanted.empty()) std::erase_if(groups, [&](const OfThreads& group) { return families.text(candidates[group.members.front()].family) != wanted; });
+    std::stable_sort(groups.begin(), groups.end(), [](const OfThreads& a, const OfThreads& b) { return a.total > b.total; });
+    groups.resize(std::min(groups.size(), kMostJoined));
+    for (const OfThreads& group : groups) {
+      Candidate together = candidates[*std::min_element(group.members.begin(), group.members.end(),
+                                                        [&](std::size_t a, std::size_t b) { return covers_more(candidates[a], candidates[b]); })];
+      together.lanes = Candidate::Lanes::kOfProcess;
+      const std::vector<EventRef> ranges = ranges_of(trace, families, together).ranges;
+      const auto overlaps = [&](EventRef range, EventRef next) {
+        return trace.lane(range.lane).end(range.index) - trace.lane(next.lane).start(next.index) > kRounding;
+      };
+      if (ranges.size() < group.most || std::adjacent_find(ranges.begin(), ranges.end(), overlaps) != ranges.end()) continue;
+      together.count = ranges.size();
+      together.total = 0;
+      for (const EventRef range : ranges) together.total += trace.lane(range.lane).end(range.index) - trace.lane(range.lane).start(range.index);
+      together.lane_span = group.extent.length();
+      joined.push_back(together);
+      for (const std::size_t member : group.members) is_replaced[member] = true;
+    }
+  }
+  if (joined.empty()) return;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (!is_replaced[i]) joined.push_back(candidates[i]);
+  candidates = std::move(joined);
+}
+
 // `wanted`: the family that is asked for; empty: any.
 std::vector<Candidate> candidates_of(const Trace& trace, Families& families, std::string_view wanted, Marks marks) {
   constexpr FamilyId kNotAsked = kNone, kNotCounted = kNone - 1;
@@ -211,6 +307,7 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, std
     else
       candidates.insert(candidates.end(), of_track.begin(), of_track.end());
   }
+  if (marks == Marks::kIterations) join_threads(trace, families, wanted, candidates);
   if (compilation && !candidates.empty()) {
     std::set<LaneFamily> executions;
     for (const Candidate& candidate : candidates)
@@ -222,17 +319,48 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, std
   return candidates;
 }
 
-bool covers_more(const Candidate& a, const Candidate& b) { return a.total != b.total ? a.total > b.total : a.lane < b.lane; }
+bool contains_word(std::string_view family, std::string_view word) {
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  return std::search(family.begin(), family.end(), word.begin(), word.end(), same) != family.end();
+}
+
+bool is_of_epochs(std::string_view family) { return contains_word(family, "epoch"); }
+
+bool counts_iterations(std::string_view family) {
+  constexpr std::array<std::string_view, 3> kWords{"step", "iter", "batch"};
+  return family.find('*') != std::string_view::npos &&
+         std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return contains_word(family, word); });
+}
+
+// Epochs consist of iterations: of the ranges on their thread that occur twice as often or more, those that are numbered as steps or batches, or else those
+// that cover three quarters of the epochs' time. "forward" and "backward" are parts of an iteration. Null if the epochs have none.
+const Candidate* iterations_of_epochs(const Trace& trace, const Families& families, std::span<const Candidate* const> candidates, const Candidate& epochs) {
+  const Candidate *numbered = nullptr, *longest = nullptr;
+  const auto take = [](const Candidate*& best, const Candidate& candidate) {
+    if (best == nullptr || covers_more(candidate, *best)) best = &candidate;
+  };
+  for (const Candidate* const candidate : candidates) {
+    const std::string_view family = families.text(candidate->family);
+    if (candidate->count < 2 * epochs.count || trace.track_of(candidate->lane).key.thread != trace.track_of(epochs.lane).key.thread || is_of_epochs(family))
+      continue;
+    if (counts_iterations(family)) take(numbered, *candidate);
+    if (candidate->total >= epochs.total / 4 * 3) take(longest, *candidate);
+  }
+  return numbered != nullptr ? numbered : longest;
+}
 
 // The work that executions launch continues after them, so they may cover little time.
-FamilyId choose_family(const std::vector<Candidate>& candidates, Marks marks) {
+FamilyId choose_family(const Trace& trace, const Families& families, const std::vector<Candidate>& candidates, Marks marks) {
   for (const std::uint64_t least : {std::uint64_t{5}, std::uint64_t{3}}) {
-    const Candidate* best = nullptr;
+    std::vector<const Candidate*> possible;
     for (const Candidate& candidate : candidates)
       if (candidate.count >= least && candidate.count <= kMostIterations &&
-          (marks == Marks::kXlaExecutions || candidate.total >= candidate.lane_span / kLeastCoverage) && (best == nullptr || covers_more(candidate, *best)))
-        best = &candidate;
-    if (best != nullptr) return best->family;
+          (marks == Marks::kXlaExecutions || candidate.total >= candidate.lane_span / kLeastCoverage))
+        possible.push_back(&candidate);
+    const auto best = std::min_element(possible.begin(), possible.end(), [](const Candidate* a, const Candidate* b) { return covers_more(*a, *b); });
+    if (best == possible.end()) continue;
+    const Candidate* const in_epochs = is_of_epochs(families.text((*best)->family)) ? iterations_of_epochs(trace, families, possible, **best) : nullptr;
+    return (in_epochs != nullptr ? in_epochs : *best)->family;
   }
   return 0;
 }
@@ -242,14 +370,6 @@ FamilyId family_named(const std::vector<Candidate>& candidates, const Families& 
   for (const Candidate& candidate : candidates)
     if (families.text(candidate.family) == family) return candidate.family;
   return 0;
-}
-
-IterationSeries series_of(const Trace& trace, Families& families, const Candidate& candidate) {
-  const TrackKey& key = trace.track_of(candidate.lane).key;
-  OfCandidate of_candidate = ranges_of(trace, families, candidate);
-  IterationSeries series{key.process, key.thread, candidate.family, std::move(of_candidate.ranges)};
-  series.inside = of_candidate.inside;
-  return series;
 }
 
 // True if the recording started in the middle of the process's life.
@@ -392,20 +512,48 @@ std::vector<Candidate> of_processes(const Trace& trace, const std::vector<Candid
 }
 
 // For each of these processes, the lane of the family that is chosen for it alone.
-std::map<ProcessId, Candidate> best_of_each(const Trace& trace, const std::vector<Candidate>& candidates, const std::set<ProcessId>& processes, Marks marks) {
+std::map<ProcessId, Candidate> best_of_each(const Trace& trace, const Families& families, const std::vector<Candidate>& candidates,
+                                            const std::set<ProcessId>& processes, Marks marks) {
   std::map<ProcessId, std::vector<Candidate>> by_process;
   for (const Candidate& candidate : of_processes(trace, candidates, processes)) by_process[trace.track_of(candidate.lane).key.process].push_back(candidate);
   std::map<ProcessId, Candidate> best;
   for (const auto& [process, own] : by_process)
-    if (const FamilyId family = choose_family(own, marks); family != 0) best.merge(best_of_family(trace, own, family));
+    if (const FamilyId family = choose_family(trace, families, own, marks); family != 0) best.merge(best_of_family(trace, own, family));
   return best;
 }
 
-std::vector<IterationSeries> series_of_all(const Trace& trace, Families& families, const std::map<ProcessId, Candidate>& best, Marks marks,
-                                           SharedLaunchIndex& launches) {
+IterationSeries series_of(const Trace& trace, Families& families, const Candidate& candidate) {
+  const TrackKey& key = trace.track_of(candidate.lane).key;
+  OfCandidate of_candidate = ranges_of(trace, families, candidate);
+  IterationSeries series{key.process, key.thread, candidate.family, std::move(of_candidate.ranges)};
+  series.inside = of_candidate.inside;
+  return series;
+}
+
+// For each process of `best`, how many ranges of the family its other threads have in the same domain.
+std::map<ProcessId, std::size_t> count_elsewhere(const Trace& trace, const std::vector<Candidate>& candidates, const std::map<ProcessId, Candidate>& best) {
+  std::map<std::pair<ProcessId, ThreadId>, Candidate> of_threads;
+  for (const Candidate& candidate : candidates) {
+    const TrackKey& key = trace.track_of(candidate.lane).key;
+    const auto own = best.find(key.process);
+    if (own == best.end() || own->second.family != candidate.family) continue;
+    const TrackKey& own_key = trace.track_of(own->second.lane).key;
+    if (key.domain != own_key.domain || key.thread == own_key.thread) continue;
+    const auto [entry, is_new] = of_threads.try_emplace({key.process, key.thread}, candidate);
+    if (!is_new && has_rather(candidate, entry->second)) entry->second = candidate;
+  }
+  std::map<ProcessId, std::size_t> counts;
+  for (const auto& [thread, candidate] : of_threads) counts[thread.first] += candidate.count;
+  return counts;
+}
+
+std::vector<IterationSeries> series_of_all(const Trace& trace, Families& families, const std::vector<Candidate>& candidates,
+                                           const std::map<ProcessId, Candidate>& best, Marks marks, SharedLaunchIndex& launches) {
   std::vector<IterationSeries> series;
+  const std::map<ProcessId, std::size_t> elsewhere = count_elsewhere(trace, candidates, best);
   for (const auto& [process, candidate] : best) {
     IterationSeries of_process = series_of(trace, families, candidate);
+    if (const auto count = elsewhere.find(process); count != elsewhere.end() && marks == Marks::kIterations) of_process.elsewhere = count->second;
     if (of_process.ranges.empty()) continue;  // the candidate is known by heads, and its events can't be read any more
     if (marks == Marks::kXlaExecutions) of_process.extent = IterationSeries::Extent::kToNext;
     series.push_back(std::move(of_process));
@@ -426,7 +574,8 @@ std::vector<IterationSeries> find_iterations(const Trace& trace, Families& famil
     return entry->second;
   };
   const auto series_of_family = [&](FamilyId family, Marks marks) {
-    return family == 0 ? std::vector<IterationSeries>() : series_of_all(trace, families, best_of_family(trace, candidates(marks), family), marks, launches);
+    return family == 0 ? std::vector<IterationSeries>()
+                       : series_of_all(trace, families, candidates(marks), best_of_family(trace, candidates(marks), family), marks, launches);
   };
   if (!wanted.empty()) {
     for (const Marks marks : kAll)
@@ -443,11 +592,11 @@ std::vector<IterationSeries> find_iterations(const Trace& trace, Families& famil
   };
   for (const Marks marks : kAll) {
     if (without.empty()) break;
-    if (all.empty()) add(series_of_family(choose_family(of_processes(trace, candidates(marks), without), marks), marks));
-    if (!all.empty()) add(series_of_all(trace, families, best_of_each(trace, candidates(marks), without, marks), marks, launches));
+    if (all.empty()) add(series_of_family(choose_family(trace, families, of_processes(trace, candidates(marks), without), marks), marks));
+    if (!all.empty()) add(series_of_all(trace, families, candidates(marks), best_of_each(trace, families, candidates(marks), without, marks), marks, launches));
   }
   for (const Marks marks : kAll)
-    if (all.empty()) add(series_of_family(choose_family(candidates(marks), marks), marks));
+    if (all.empty()) add(series_of_family(choose_family(trace, families, candidates(marks), marks), marks));
   return all;
 }
 

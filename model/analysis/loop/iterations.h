@@ -15,15 +15,16 @@ namespace lanescope::analysis {
 // The iterations of one process, in order of time; they do not overlap.
 struct IterationSeries {
   ProcessId process = kNone;
-  ThreadId thread = kNone;
+  ThreadId thread = kNone;  // of most of them, if several threads take turns
   FamilyId family = 0;
   std::vector<EventRef> ranges;
   enum class Extent : std::uint8_t {
     kRange,   // a range is an iteration
     kToNext,  // a range starts an iteration, which lasts until the next range starts: the last range starts none
   } extent = Extent::kRange;
-  std::size_t left_out = 0;  // iterations of the family that the recording does not have whole: they are not in `ranges`
-  std::size_t inside = 0;    // ranges of the family on the thread that lie inside another of it: they are not in `ranges` either
+  std::size_t left_out = 0;   // iterations of the family that the recording does not have whole: they are not in `ranges`
+  std::size_t inside = 0;     // ranges of the family on the thread that lie inside another of it: they are not in `ranges` either
+  std::size_t elsewhere = 0;  // nor are ranges of the family on other threads of the process, which run at the same time
 };
 // O(iterations).
 [[nodiscard]] std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries& series);
@@ -33,10 +34,12 @@ struct IterationSeries {
 // a thread, at whatever nesting levels (if there are none, three times), it is the one that covers most time, and at least a fourth of its lane's span.
 // Ranges inside another of the family do not count, unless fewer are left than one nesting level has: then it is the level that covers most time. For processes
 // that use GPUs and do not have this family, such as those of another program, a family of their own is chosen in the same way; their series follow those of
-// the first family. Ranges of communication libraries do not count. Neither do ranges that PyTorch marks by itself (operators, Python functions, parts of a
-// step), except the steps of its profiler, nor those that XLA (JAX, TensorFlow) marks for its compilation and operations. If nothing else is found, the
-// executions of an XLA module start iterations: of the module whose executions take most time, including the work that they launch on GPUs, but outside
-// of compilation. Empty if there is no such family.
+// the first family. If the family is called epochs, those that count the steps or batches in them are taken, or else those that cover three quarters of their
+// time. If all ranges of the family in a process take turns on several threads, all are its iterations; else those of the thread that has most. Ranges of
+// communication libraries do not count. Neither do ranges that PyTorch marks by itself (operators, Python functions, parts of a step), except the steps of its
+// profiler, nor those that XLA (JAX, TensorFlow) marks for its compilation and operations. If nothing else is found, the executions of an XLA module start
+// iterations: of the module whose executions take most time, including the work that they launch on GPUs, but outside of compilation. Empty if there is no such
+// family.
 //
 // Iterations that the recording does not have whole are left out. This is the iteration that was open when the process or its recording ended. For a
 // process that was attached to, it is those that started before the first recorded GPU work was enqueued, because ranges and calls are recorded earlier

@@ -47,6 +47,7 @@ Loop::Loop(const Trace& trace, const std::vector<IterationSeries>& all) {
     const std::vector<TimeRange> times = iteration_times(trace, series);
     left_out_ += series.left_out;
     inside_ += series.inside;
+    elsewhere_ += series.elsewhere;
     iterations_ += times.size() - warm_up;
     families_.insert(series.family);
     const EventRef last = series.ranges.back();

@@ -390,6 +390,10 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
     answer.summary = followed_by(answer.summary, Message(loop.inside() == 1 ? "{ranges} that lies inside another iteration does not count."
                                                                             : "{ranges} that lie inside another iteration do not count.",
                                                          {{"ranges", counted(loop.inside(), "range")}}));
+  if (loop.elsewhere() > 0)
+    answer.summary = followed_by(answer.summary, Message(loop.elsewhere() == 1 ? "{ranges} like them on another thread at the same time does not count."
+                                                                               : "{ranges} like them on other threads at the same time do not count.",
+                                                         {{"ranges", counted(loop.elsewhere(), "range")}}));
   const CountedIterations iterations = work.disturbed_iterations() > 0 ? counted_iterations(trace, work) : CountedIterations{};
   answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"), iterations);
   cost_in_all_iterations(iterations, answer.findings);

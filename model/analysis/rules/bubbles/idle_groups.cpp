@@ -182,7 +182,9 @@ class Grouping {
     if (thread == kNone) return;
     if (is_blocked(part.cause)) cause.still.add(thread, part.range);
     const std::vector<FamilyId>& around = enclosing_.of(thread, part);
-    for (std::size_t depth = 0; depth < around.size(); ++depth) {
+    // A range around the iterations, such as an epoch, says nothing about where in them the time is.
+    const auto iteration = std::find(around.begin(), around.end(), loop_.family(process));
+    for (auto depth = static_cast<std::size_t>(iteration == around.end() ? 0 : iteration - around.begin()); depth < around.size(); ++depth) {
       CauseInLoop::Within& within = cause.within[around[depth]];
       within.time += part.range.length();
       within.depth = std::max(within.depth, depth);

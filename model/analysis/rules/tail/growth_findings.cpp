@@ -88,7 +88,7 @@ Finding finding_of(const Search& search, const Slower& slower, std::size_t other
   finding.place.range = {iterations.all[slower.last.first].time.begin, iterations.all[slower.last.end - 1].time.end};
   finding.place.event = iterations.all[slower.last.end - 1].range;
   finding.place.process = series.process;
-  finding.place.thread = series.thread;
+  finding.place.thread = search.trace.track_of(finding.place.event.lane).key.thread;
   finding.advice = Message(advice_about_growth(slower.most, search.ranks.waiting_of(series.process)));
   return finding;
 }

@@ -370,7 +370,7 @@ void describe(const Search& search, Slow& slow) {
   finding.place.range = place.time;
   finding.place.event = place.range;
   finding.place.process = series.process;
-  finding.place.thread = series.thread;
+  finding.place.thread = search.trace.track_of(place.range.lane).key.thread;
   finding.advice = Message(most.time == 0 ? advice_about_thread(in_all.most) : advice_about(most.component, waiting));
 }
 

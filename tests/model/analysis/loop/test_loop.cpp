@@ -151,6 +151,108 @@ TEST_CASE("very many families at several nesting levels take no passage over the
   CHECK(cost.seconds < lanescope::test::kMostSeconds);
 }
 
+TEST_CASE("the iterations of epochs are the steps in them, not the parts of steps") {
+  // 8 epochs of 20 steps of 1 ms; the first half of each step is "forward".
+  const std::string step_name = GENERATE("step ", "train_step", "Batch: [");
+  const bool is_numbered = step_name != "train_step";
+  CAPTURE(step_name);
+  Scenario program;
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    program.range("Epoch " + std::to_string(epoch), 20 * epoch * kMillisecond, 20 * (epoch + 1) * kMillisecond);
+    for (int step = 0; step < 20; ++step) {
+      const Nanoseconds t = (20 * epoch + step) * kMillisecond;
+      program.range(is_numbered ? step_name + std::to_string(step) + (step_name.ends_with('[') ? "/20]" : "") : step_name, t, t + 950 * kMicrosecond, 1);
+      program.range("forward", t, t + 500 * kMicrosecond, 2);
+    }
+  }
+  const auto trace = program.trace();
+  Families families(*trace);
+  const auto series = find_iterations(*trace, families);
+  REQUIRE(series.size() == 1);
+  CHECK(families.text(series.front().family) == (step_name == "step " ? "step *" : is_numbered ? "Batch: [*/*]" : "train_step"));
+  CHECK(series.front().ranges.size() == 160);
+}
+
+TEST_CASE("idle time in iterations is not said to lie in the range around them") {
+  Scenario program;
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    program.range("epoch " + std::to_string(epoch), 20 * epoch * kMillisecond, 20 * (epoch + 1) * kMillisecond);
+    for (int step = 0; step < 20; ++step) {  // idle for 300 us of each step, 50 of these between steps
+      const Nanoseconds t = (20 * epoch + step) * kMillisecond;
+      program.range("step " + std::to_string(step), t, t + 950 * kMicrosecond, 1);
+      program.kernel("k", t, t + 5'000, t + 6'000, t + 706'000);
+    }
+  }
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
+  REQUIRE_FALSE(bubbles.findings.empty());
+  CHECK_THAT(bubbles.findings[0].title, contains_text("the loop \"step *\"") && !contains_text("epoch"));
+}
+
+TEST_CASE("epochs whose steps are not marked are the iterations") {
+  Scenario program;
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    program.range("epoch " + std::to_string(epoch), 20 * epoch * kMillisecond, 20 * (epoch + 1) * kMillisecond);
+    for (int step = 0; step < 20; ++step) {
+      const Nanoseconds t = (20 * epoch + step) * kMillisecond;
+      program.range("forward", t, t + 300 * kMicrosecond, 1);
+      program.range("backward", t + 300 * kMicrosecond, t + kMillisecond, 1);
+    }
+  }
+  const auto trace = program.trace();
+  Families families(*trace);
+  CHECK(Loop(*trace, families).iterations() == 8);
+}
+
+TEST_CASE("requests that threads take in turn are the iterations of one loop") {
+  // 80 requests of 1 ms, one after the other, each on another of three threads than the one before.
+  Scenario program;
+  std::vector<Scenario> threads{program};
+  for (int i = 1; i < 3; ++i) threads.push_back(threads.back().on_another_thread());
+  const bool at_once = GENERATE(false, true);  // whether one of them begins before the one before has ended
+  CAPTURE(at_once);
+  for (int request = 0; request < 80; ++request) {
+    Scenario& thread = threads[request % 3];
+    const Nanoseconds t = request * kMillisecond, end = t + (request == 40 ? kMillisecond + 100 * kMicrosecond * (at_once ? 1 : -1) : 900 * kMicrosecond);
+    thread.range("request " + std::to_string(request), t, end);
+    thread.kernel("k", t, t + 5'000, t + 6'000, t + 700 * kMicrosecond);
+  }
+  const auto trace = program.trace();
+  Families families(*trace);
+  const auto series = find_iterations(*trace, families);
+  REQUIRE(series.size() == 1);
+  const auto times = iteration_times(*trace, series.front());
+  CHECK(Loop(*trace, families).elsewhere() == (at_once ? 53 : 0));
+  const auto diff = compare_traces(*trace, *trace);
+  REQUIRE(diff);
+  if (at_once) {
+    CHECK(times.size() == 27);
+    CHECK_THAT(answer(*trace, "gpu_bubbles").summary, contains_text("53 ranges like them on other threads at the same time do not count."));
+    CHECK_THAT(alignment_words(*diff), contains_text("27 (without 53 on other threads at the same time) in A"));
+    return;
+  }
+  REQUIRE(times.size() == 80);
+  for (int request = 0; request < 80; ++request) CHECK(times[request] == TimeRange{request * kMillisecond, request * kMillisecond + 900 * kMicrosecond});
+  CHECK_THAT(alignment_words(*diff), contains_text("80 in A"));
+}
+
+TEST_CASE("a slow request is found on the thread that served it") {
+  Scenario program;
+  std::vector<Scenario> threads{program};
+  for (int i = 1; i < 4; ++i) threads.push_back(threads.back().on_another_thread());
+  Nanoseconds t = 0;
+  for (int request = 0; request < 80; ++request) {
+    const Nanoseconds length = request == 41 ? 9 * kMillisecond : kMillisecond;
+    threads[request % 4].range("request " + std::to_string(request), t, t + length);
+    t += length;
+  }
+  const auto trace = program.trace();
+  const RuleAnswer tail = answer(*trace, "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK_THAT(tail.findings[0].title, contains_text("1 of 80 iterations"));
+  CHECK(tail.findings[0].place.range == TimeRange{41 * kMillisecond, 50 * kMillisecond});
+  CHECK(trace->threads()[tail.findings[0].place.thread].tid == trace->processes()[program.process()].pid + 1);  // the second thread
+}
+
 TEST_CASE("a range that ends a nanosecond late does not hide the next iteration") {
   Scenario program;
   for (int step = 0; step < 30; ++step) {

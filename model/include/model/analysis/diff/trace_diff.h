@@ -96,6 +96,8 @@ struct TraceDiff {
   std::size_t second_left_out = 0;
   std::size_t first_inside = 0;  // ranges of all ranks that lie inside another iteration
   std::size_t second_inside = 0;
+  std::size_t first_elsewhere = 0;  // and on other threads, at the same time
+  std::size_t second_elsewhere = 0;
   std::size_t first_runs = 1;
   std::size_t second_runs = 1;
   std::vector<DiffItem> items;  // duration, GPUs, then by difference, the largest first

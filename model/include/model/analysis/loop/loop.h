@@ -61,6 +61,8 @@ class Loop {
   [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }
   // Ranges of all processes that would be iterations, but lie inside another one of the same family.
   [[nodiscard]] std::size_t inside() const noexcept { return inside_; }
+  // Ranges of the same family on other threads of these processes, which run at the same time as the iterations.
+  [[nodiscard]] std::size_t elsewhere() const noexcept { return elsewhere_; }
   [[nodiscard]] std::size_t processes() const noexcept { return by_process_.size(); }
   // The number of runs: processes whose loops run at the same time are ranks of one run. O(processes · log processes).
   [[nodiscard]] std::size_t runs() const;
@@ -77,6 +79,7 @@ class Loop {
   std::size_t iterations_ = 0;
   std::size_t left_out_ = 0;
   std::size_t inside_ = 0;
+  std::size_t elsewhere_ = 0;
 };
 
 // The loop as it appears to code that looks at CPU and GPU together.
