@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "iterations.h"
+#include "model/trace/combining/parts.h"
 #include "repeating_work.h"
 
 namespace lanescope::analysis {
@@ -35,6 +36,12 @@ std::vector<std::size_t> warm_ups_of(const Trace& trace, const std::vector<Itera
   return warm_ups;
 }
 
+// True if the work in front of what repeats may be setup. Users switch PyTorch's profiler on after setup, and what repeats in its traces may be layers.
+bool may_have_setup(const Trace& trace, ProcessId process) {
+  const TracePart* const part = part_of_process(trace, process);
+  return !(part == nullptr ? trace.provenance() : part->provenance).producer.starts_with("PyTorch");
+}
+
 }  // namespace
 
 Loop::Loop(const Trace& trace, Families& families) : Loop(trace, find_iterations(trace, families)) {}
@@ -55,7 +62,7 @@ Loop::Loop(const Trace& trace, const std::vector<IterationSeries>& all) {
   }
   if (!all.empty()) family_ = all.front().family;
   for (ProcessId process = 0; process < trace.processes().size(); ++process)
-    if (!by_process_.contains(process))
+    if (!by_process_.contains(process) && may_have_setup(trace, process))
       if (const std::vector<RepeatingWork> work = find_repeating_work(trace, process); !work.empty()) {
         by_process_[process] = {{work.front().begin, trace.extent().end}, 0, 0};
         families_.insert(0);

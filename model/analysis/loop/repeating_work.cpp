@@ -135,7 +135,6 @@ bool spreads(const Trace& trace, ProcessId process, const RepeatingWork& work, c
 
 std::vector<RepeatingWork> find_repeating_work(const Trace& trace, ProcessId process) {
   std::vector<RepeatingWork> found;
-  if (trace.provenance().producer.starts_with("PyTorch")) return found;
   if (std::all_of(kMayRepeat.begin(), kMayRepeat.end(), [&](TrackKind kind) { return trace.tracks_of(process, kind).empty(); })) return found;
   const Amount all = work_within(trace, process, {std::numeric_limits<Nanoseconds>::min(), kEver});
   for (const Candidate& candidate : candidates_of(trace, process)) {

@@ -18,8 +18,7 @@ struct RepeatingWork {
 
 // The kernels and graphs that come at regular times: five times or more, with four in five of their intervals within two thirds and one and a half
 // times their median. Four fifths of the process's GPU work, by number or by time, must come after their first occurrence, and their occurrences must
-// spread over a tenth of that work. The earliest comes first. Empty for traces of PyTorch's profiler: it is switched on within the loop, and what
-// repeats in it may be layers. O(GPU operations).
+// spread over a tenth of that work. The earliest comes first. O(GPU operations).
 [[nodiscard]] std::vector<RepeatingWork> find_repeating_work(const Trace& trace, ProcessId process);
 
 }  // namespace lanescope::analysis

@@ -308,6 +308,26 @@ TEST_CASE("where no range marks iterations, a kernel that comes at regular times
   CHECK(item(diff, DiffKind::kKernel, "train(float*)").first.count == 59);
 }
 
+TEST_CASE("what a trace of PyTorch's profiler repeats is compared") {
+  const auto steps = [](int count) {
+    Scenario program;
+    program.builder()->provenance().producer = "PyTorch Profiler";
+    for (int step = 0; step < count; ++step) {
+      const Nanoseconds t = step * kMillisecond;
+      program.kernel("alpha", t + 10'000, t + 15'000, t + 20'000, t + 120'000);
+      program.kernel("beta", t + 300'000, t + 305'000, t + 310'000, t + 410'000);
+    }
+    return program.trace();
+  };
+  const auto first = steps(30), second = steps(60);
+  const TraceDiff diff = compare_traces(*first, *second).value();
+  CHECK(diff.repeating_work == "alpha");
+  CHECK(diff.first_iterations == 29);
+  CHECK(diff.second_iterations == 59);
+  CHECK(diff.items.front().first.per_iteration == kMillisecond);
+  CHECK(diff.items.front().second.per_iteration == kMillisecond);
+}
+
 TEST_CASE("where no range marks iterations, they take the time of the GPU, and the loading of a kernel belongs to none") {
   const auto ahead = [](int iterations) {  // a launch every 10 us, of kernels of 500 us; the first launch takes 600 ms
     Scenario program;

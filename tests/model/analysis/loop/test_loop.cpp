@@ -333,6 +333,16 @@ TEST_CASE("of many executions of XLA an even selection tells which module takes 
   CHECK_FALSE(launches.is_made());
 }
 
+TEST_CASE("what repeats in a trace of PyTorch's profiler is no loop behind a setup") {
+  const bool is_of_pytorch = GENERATE(false, true);
+  Scenario program;
+  if (is_of_pytorch) program.builder()->provenance().producer = "PyTorch Profiler";
+  program.kernel("embedding", 0, 5'000, 10'000, 500'000);
+  for (int layer = 1; layer <= 30; ++layer)
+    program.kernel("layer", layer * kMillisecond, layer * kMillisecond + 5'000, layer * kMillisecond + 10'000, layer * kMillisecond + 500'000);
+  CHECK(loop_times(*program.trace()).empty() == is_of_pytorch);
+}
+
 TEST_CASE("a program without a GPU has a loop, too") {
   Scenario program;
   constexpr int kSteps = 20;
