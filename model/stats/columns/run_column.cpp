@@ -11,4 +11,13 @@ Texts runs_of_processes(const Trace& trace, Table& table) {
   return runs;
 }
 
+Texts files_of_processes(const Trace& trace, Table& table) {
+  Texts files;
+  for (ProcessId process = 0; process < trace.processes().size(); ++process) {
+    const TracePart* const part = part_of_process(trace, process);
+    files.push_back(table.add_text(part == nullptr ? std::string() : part->label));
+  }
+  return files;
+}
+
 }  // namespace lanescope::stats

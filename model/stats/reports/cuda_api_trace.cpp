@@ -48,7 +48,7 @@ Table cuda_api_trace(const Selection& selection, const ReportOptions&) {
                      {"T-Pri", Unit::kIdentifier, of_threads(priority)},
                      {"Thread Name", Unit::kNone, of_threads(thread_name)}},
                     calls->events.size());
-  add_runs(trace, table, [&](std::size_t row) { return trace.track_of(calls->events[row].lane).key.process; });
+  add_origins(trace, table, [&](std::size_t row) { return trace.track_of(calls->events[row].lane).key.process; });
   return table;
 }
 

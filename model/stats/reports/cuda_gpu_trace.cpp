@@ -99,7 +99,7 @@ class GpuTrace {
          {"Strm", Unit::kIdentifier, of_all([](const Track& track) { return std::int64_t{track.key.stream}; })},
          {"Name", Unit::kNone, std::move(names)}},
         listed_->events.size());
-    add_runs(trace_, table_, [&](std::size_t row) { return trace_.track_of(listed_->events[row].lane).key.process; });
+    add_origins(trace_, table_, [&](std::size_t row) { return trace_.track_of(listed_->events[row].lane).key.process; });
     return std::move(table_);
   }
 

@@ -264,7 +264,7 @@ Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& opti
                      {"BlockXYZ", Unit::kNone, of_details(std::move(blocks))},
                      {"Kernel Name", Unit::kNone, std::move(texts.kernels)}},
                     listed->launches.size());
-  add_runs(trace, table, [&](std::size_t row) { return trace.track_of(listed->launches[row].operation.lane).key.process; });
+  add_origins(trace, table, [&](std::size_t row) { return trace.track_of(listed->launches[row].operation.lane).key.process; });
   return table;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "../report_functions.h"
+#include "../run_column.h"
 #include "grid_text.h"
 #include "model/analysis/idle/launches_at_once.h"
 #include "model/kernels/counters/recorded_metrics.h"
@@ -70,6 +71,7 @@ Table kernel_metrics(const Selection& selection, const ReportOptions&) {
                   table.add_text(grid_text(kernel.detail.block)), static_cast<std::int64_t>(measurement.passes), clock / 1e6,
                   measurement.gpu == kNone ? kNoInteger : static_cast<std::int64_t>(trace.gpus()[measurement.gpu].ordinal), table.add_text(kernel.name));
   }
+  add_origins(trace, table, [&](std::size_t row) { return trace.track_of(recorded.measurements[rows[row].kernel].event.lane).key.process; });
   return table;
 }
 

@@ -3,6 +3,7 @@
 
 #include "../report_functions.h"
 #include "model/kernels/instructions/pc_statistics.h"
+#include "model/trace/combining/parts.h"
 
 namespace lanescope::stats {
 namespace {
@@ -52,6 +53,15 @@ Table table_of(const Selection& selection, SumBy by) {
     cells.emplace_back(table.add_text(std::string(trace.name(sum.kernel))));
     table.add_cells(cells);
   }
+  if (trace.parts().empty()) return table;
+  // GPUs of several files may have equal numbers.
+  const PartsOfGpus parts(trace);
+  Texts files;
+  for (const StallSum& sum : sums) {
+    const TracePart* const part = parts.of(sum.gpu);
+    files.push_back(table.add_text(part == nullptr ? std::string() : part->label));
+  }
+  table.insert_column(table.columns().size(), {"File", Unit::kNone, std::move(files)});
   return table;
 }
 

@@ -91,7 +91,7 @@ Table mpi_event_trace(const Selection& selection, const ReportOptions&) {
                   cell(call.rank), cell(call.peer), cell(call.root), cell(call.bytes), cell(call.sent_bytes), cell(call.received_bytes));
     processes.push_back(key.process);
   }
-  add_runs(trace, table, [&](std::size_t row) { return processes[row]; });
+  add_origins(trace, table, [&](std::size_t row) { return processes[row]; });
   return table;
 }
 

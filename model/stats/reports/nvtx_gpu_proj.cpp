@@ -34,7 +34,7 @@ Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions&) {
                   table.add_text(std::string(style_name(range.kind))), std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
                   p.operations, std::int64_t{range.level}, p.children, range.id, parent_id(*p.ranges, p.index), table.add_text(stacks.ids(*p.ranges, p.index)));
   }
-  add_runs(trace, table, [&](std::size_t row) { return trace.threads()[projections[row].thread].process; });
+  add_origins(trace, table, [&](std::size_t row) { return trace.threads()[projections[row].thread].process; });
   return table;
 }
 

@@ -6,6 +6,7 @@
 #include "../label_groups.h"
 #include "../ranges/call_ranges.h"
 #include "../report_functions.h"
+#include "../run_column.h"
 
 namespace lanescope::stats {
 namespace {
@@ -59,6 +60,7 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
 
   struct Row {
     std::string range, style;
+    ProcessId process;
     std::int64_t pid, tid, ranges;
     Summary summary;
     NameId kernel;
@@ -66,9 +68,10 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
   std::vector<Row> rows;
   for (auto& [key, group] : groups) {
     const auto [thread_id, domain, style, range, kernel] = key;
-    Row row{"", "", kNoInteger, kNoInteger, group.distinct_ranges(), summarize(group.durations, options.percentiles), kernel};
+    Row row{"", "", kNone, kNoInteger, kNoInteger, group.distinct_ranges(), summarize(group.durations, options.percentiles), kernel};
     if (thread_id != kNone) {
       const Thread& thread = trace.threads()[thread_id];
+      row.process = thread.process;
       row.pid = trace.processes()[thread.process].pid;
       row.tid = thread.tid;
       if (domain != kNoDomain) {
@@ -81,7 +84,8 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
   // Numbers of names depend on the file, so equal rows are ordered by the names of their kernels.
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     const auto kernel_of_a = trace.name(a.kernel), kernel_of_b = trace.name(b.kernel);
-    return std::tie(a.range, a.style, a.pid, a.tid, b.summary.total, kernel_of_a) < std::tie(b.range, b.style, b.pid, b.tid, a.summary.total, kernel_of_b);
+    return std::tie(a.range, a.style, a.pid, a.tid, a.process, b.summary.total, kernel_of_a) <
+           std::tie(b.range, b.style, b.pid, b.tid, b.process, a.summary.total, kernel_of_b);
   });
 
   std::vector<Column> columns = {texts("NVTX Range"),
@@ -101,6 +105,7 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
     cells.emplace_back(table.add_text(std::string(trace.name(row.kernel))));
     table.add_cells(cells);
   }
+  add_origins(trace, table, [&](std::size_t row) { return rows[row].process; });
   return table;
 }
 

@@ -104,7 +104,7 @@ Table nvtx_pushpop_trace(const Selection& selection, const ReportOptions&) {
                      {"RangeStack", Unit::kNone, std::move(texts.stacks)},
                      {"NameTree", Unit::kNone, std::move(texts.trees)}},
                     listed->rows.size());
-  add_runs(trace, table, [&](std::size_t row) { return trace.threads()[listed->thread(row)].process; });
+  add_origins(trace, table, [&](std::size_t row) { return trace.threads()[listed->thread(row)].process; });
   return table;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "../report_functions.h"
+#include "../run_column.h"
 
 namespace lanescope::stats {
 namespace {
@@ -45,6 +46,7 @@ Table thread_states(const Selection& selection, const ReportOptions&) {
                   static_cast<std::int64_t>(time.processors.size()), std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
                   table.add_text(thread.name));
   }
+  add_origins(trace, table, [&](std::size_t row) { return trace.threads()[rows[row].first].process; });
   return table;
 }
 

@@ -518,6 +518,44 @@ TEST_CASE("launches of processes of several files are summed by process, though 
   }
 }
 
+TEST_CASE("reports with numbers of processes name the file, if processes of several files have the same numbers") {
+  // Rank 0 takes 100 ns for all but the call, rank 1 takes 300 ns; the call takes half.
+  const auto recording = [](Nanoseconds length) {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(77);
+    builder.process(process).pid = 77;
+    const ThreadId thread = builder.thread(process, 10);
+    builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread}, {{0, length, builder.intern("step"), 0, 0}});
+    builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = thread}, {{10, length / 2, builder.intern("cudaLaunchKernel"), 1, 0}});
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)}, {{20, length, builder.intern("kernel"), 1, 0}});
+    builder.add({.kind = TrackKind::kThreadStates, .process = process, .thread = thread},
+                {{0, length, builder.intern("Running"), 0, builder.intern(ThreadStateDetail{.state = ThreadState::kRunning})}});
+    return builder.snapshot();
+  };
+  const auto [report, time] = GENERATE(table<std::string, std::string>({{"nvtx_kern_sum", "Total Time"},
+                                                                        {"thread_states", "Running"},
+                                                                        {"nvtx_pushpop_trace", "Duration"},
+                                                                        {"cuda_api_trace", "Duration"},
+                                                                        {"cuda_gpu_trace", "Duration"},
+                                                                        {"cuda_kern_exec_trace", "Kernel Dur"},
+                                                                        {"nvtx_gpu_proj_trace", "Projected Duration"}}));
+  CAPTURE(report);
+  const std::vector<TraceSource> sources{{recording(100), "rank0", 0, {}}, {recording(300), "rank1", 0, {}}};
+  const auto of_both = make_report(*find_report(report), *combine_traces(sources, {}, GpusSeenTwice::kAreTwo));
+  REQUIRE(of_both);
+  REQUIRE(of_both->row_count() == 2);
+  const auto column = [&](const Table& of, std::string_view name) {
+    return std::find_if(of.columns().begin(), of.columns().end(), [&](const Column& each) { return each.title == name && each.unit != Unit::kPercent; });
+  };
+  std::map<std::string, std::int64_t> times;
+  for (std::size_t row = 0; row < 2; ++row) times[std::string(of_both->text(column(*of_both, "File")->text(row)))] = column(*of_both, time)->integer(row);
+  const std::int64_t parts = report == "cuda_api_trace" ? 2 : 1;
+  CHECK(times == std::map<std::string, std::int64_t>{{"rank0", 100 / parts}, {"rank1", 300 / parts}});
+  const auto of_one = make_report(*find_report(report), *recording(100));
+  REQUIRE(of_one);
+  CHECK(column(*of_one, "File") == of_one->columns().end());
+}
+
 TEST_CASE("a GPU's idle time is the sum of its causes") {
   // GPU work: [105,155) [260,410) [500,600) [620,640): 535 ns long, 320 ns busy.
   const auto total = [](const ReportOptions& options) {
