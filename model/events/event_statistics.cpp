@@ -106,7 +106,7 @@ class ByName {
     result.maximum = entry.maximum;
     result.longest = entry.longest;
     result.median = entry.durations.median();
-    result.percentile_95 = entry.durations.nth((entry.count * 95 + 99) / 100 - 1);
+    result.percentile_95 = entry.durations.percentile(95);
     entry.durations.clear();
     return result;
   }

@@ -24,14 +24,16 @@ std::int64_t nth_of(Counted samples, std::uint64_t rank) {
   return 0;
 }
 
-// The sample before it. Requires: nth_of() was called before.
-std::int64_t before_nth(Plain samples, std::uint64_t rank) { return *std::max_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(rank)); }
-std::int64_t before_nth(Counted samples, std::uint64_t rank) { return nth_of(samples, rank - 1); }
+// The sample behind it. Requires: nth_of() was called before, and there is one.
+std::int64_t behind_nth(Plain samples, std::uint64_t rank) { return *std::min_element(samples.begin() + static_cast<std::ptrdiff_t>(rank) + 1, samples.end()); }
+std::int64_t behind_nth(Counted samples, std::uint64_t rank) { return nth_of(samples, rank + 1); }
 
 template <typename All>
-double median_of(All samples, std::uint64_t size) {
-  const auto middle = static_cast<double>(nth_of(samples, size / 2));
-  return size % 2 == 0 ? (middle + static_cast<double>(before_nth(samples, size / 2))) / 2 : middle;
+double percentile_of(All samples, std::uint64_t size, unsigned percent) {
+  const std::uint64_t place = (size - 1) * percent, rank = place / 100;  // of (size - 1), in hundredths
+  const auto low = static_cast<double>(nth_of(samples, rank));
+  if (place % 100 == 0) return low;
+  return low + (static_cast<double>(behind_nth(samples, rank)) - low) * (static_cast<double>(place % 100) / 100);
 }
 
 // Radix sort with digits of 11 bits, lowest first: the differences from the least sample have few digits.
@@ -125,17 +127,12 @@ void Samples::append(Samples&& others) {
   others.clear();
 }
 
-std::int64_t Samples::nth(std::uint64_t rank) {
+double Samples::percentile(unsigned percent) {
   const auto [plain, counted] = all();
-  return counted.empty() ? nth_of(plain, rank) : nth_of(counted, rank);
-}
-
-double Samples::median() {
-  const auto [plain, counted] = all();
-  if (counted.empty()) return median_of(plain, plain.size());
+  if (counted.empty()) return percentile_of(plain, plain.size(), percent);
   std::uint64_t size = 0;
   for (const Counted& each : counted) size += each.count;
-  return median_of(counted, size);
+  return percentile_of(counted, size, percent);
 }
 
 Samples::All Samples::all() {

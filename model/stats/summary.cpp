@@ -50,10 +50,7 @@ Summary summarize(Samples& samples, const Percentiles& percentiles) {
   const auto [plain, counted] = samples.all();
   Summary summary = counted.empty() ? summary_of(plain) : summary_of(counted);
   summary.median = median;
-  for (const std::uint8_t percentile : percentiles) {
-    const std::uint64_t rank = (static_cast<std::uint64_t>(summary.count) * percentile + 99) / 100;  // from 1, rounded up
-    summary.percentiles.push_back(samples.nth(std::max<std::uint64_t>(rank, 1) - 1));
-  }
+  for (const std::uint8_t percentile : percentiles) summary.percentiles.push_back(samples.percentile(percentile));
   return summary;
 }
 
@@ -64,14 +61,14 @@ void append_summary_columns(std::vector<Column>& columns, std::string_view prefi
   columns.push_back(integers(title("Min"), unit));
   columns.push_back(integers(title("Max"), unit));
   columns.push_back(reals(title("StdDev"), unit));
-  for (const std::uint8_t percentile : percentiles) columns.push_back(integers(title("P" + std::to_string(percentile)), unit));
+  for (const std::uint8_t percentile : percentiles) columns.push_back(reals(title("P" + std::to_string(percentile)), unit));
 }
 
 void append_summary_cells(std::vector<Cell>& cells, const Summary& summary, const Percentiles& percentiles) {
   const bool known = summary.count > 0;
   cells.insert(cells.end(), {known ? summary.average : kNoReal, known ? summary.median : kNoReal, known ? summary.minimum : kNoInteger,
                              known ? summary.maximum : kNoInteger, summary.deviation});
-  for (std::size_t i = 0; i < percentiles.size(); ++i) cells.emplace_back(known ? summary.percentiles[i] : kNoInteger);
+  for (std::size_t i = 0; i < percentiles.size(); ++i) cells.emplace_back(known ? summary.percentiles[i] : kNoReal);
 }
 
 }  // namespace lanescope::stats

@@ -20,8 +20,8 @@ struct Summary {
   double median = 0;  // for an even number of samples the mean of the two middle ones
   std::int64_t minimum = 0;
   std::int64_t maximum = 0;
-  double deviation = 0;                   // of the sample (n - 1); 0 for one sample
-  std::vector<std::int64_t> percentiles;  // as asked, by nearest rank: the smallest sample that is not exceeded by this percentage of samples
+  double deviation = 0;             // of the sample (n - 1); 0 for one sample
+  std::vector<double> percentiles;  // as asked, by linear interpolation between two samples (Samples::percentile); the 50th is the median
 };
 
 // Changes the order of the samples. O(n). For no samples, the count is 0.

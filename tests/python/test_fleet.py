@@ -51,7 +51,7 @@ class Parts(unittest.TestCase):
         generator = np.random.default_rng(3)
         values = generator.lognormal(12, 3, 5000).astype(np.int64)
         starts = generator.integers(0, 10**12, 5000)
-        whole = dataclasses.replace(Summary.of(values, starts, "x"), quartiles=None)  # quartiles are exact only for values that were summed at once
+        whole = dataclasses.replace(Summary.of(values, starts, "x"), percentiles=None)  # percentiles are exact only for values that were summed at once
         order = random.Random(2)
         for _ in range(20):
             cuts = sorted(order.sample(range(1, 5000), 9))
@@ -64,15 +64,17 @@ class Parts(unittest.TestCase):
             self.assertEqual(Summary.from_json(json.loads(json.dumps(parts[0].to_json()))), whole)
         self.assertEqual(whole.squares, sum(int(value) ** 2 for value in values))
         self.assertAlmostEqual(whole.deviation / float(np.std(values, ddof=1)), 1, places=9)
-        for share in (0.01, 0.25, 0.5, 0.75, 0.99):
-            self.assertLess(abs(whole.quantile(share) / np.quantile(values, share) - 1), 0.02)
+        for percent in (1, 25, 50, 75, 99):
+            self.assertLess(abs(whole.percentile(percent) / np.percentile(values, percent) - 1), 0.02)
 
-    def test_quartiles_are_those_of_numpy(self):
+    def test_quartiles_and_percentiles_are_those_of_numpy(self):
         generator = np.random.default_rng(6)
         for count in (1, 2, 3, 4, 5, 6, 7, 100, 1001):
             values = generator.integers(0, 1 << 40, count)
-            ((_, _, found),) = summed_groups(np.zeros(count, dtype=np.int64), 1, values, values, "x")
+            ((_, summary, found),) = summed_groups(np.zeros(count, dtype=np.int64), 1, values, values, "x")
             self.assertEqual([round(q, 3) for q in found], [round(float(q), 3) for q in np.quantile(values, (0.25, 0.5, 0.75))])
+            shares = (25, 50, 75, 95, 99)
+            self.assertTrue(np.allclose([summary.percentile(share) for share in shares], np.percentile(values, shares), rtol=1e-12))
 
     def test_sums_of_groups_are_those_of_each_group_alone(self):
         generator = np.random.default_rng(11)
@@ -136,6 +138,21 @@ class RealRanks(unittest.TestCase):
                 self.assertIn(row["Name"], ours)
                 self.assertEqual((ours[row["Name"]]["Total"], ours[row["Name"]]["Min"], ours[row["Name"]]["Max"]),
                                  (row["Total Time (ns)"], row["Min (ns)"], row["Max (ns)"]))
+
+    def test_percentiles_of_one_recording_are_those_of_stats(self):
+        path = support.recording("torch_training_workers0")
+        for report, suffix in (("cuda_gpu_kern_sum", " (ns)"), ("cuda_api_sum", " (ns)"), ("nvtx_sum", " (ns)"), ("cuda_gpu_mem_size_sum", "")):
+            said = json.loads(support.lanescope("stats", "-q", "-f", "json", "-r", f"{report}:p50:p95:p99:rows=-1", path))
+            title = {"nvtx_sum": "Range", "cuda_gpu_mem_size_sum": "Operation"}.get(report, "Name")
+            scale = next((1e6 for key in said[0] if key == "P95 (MB)"), 1)
+            suffix = suffix if scale == 1 else " (MB)"
+            theirs = {row[title]: [scale * row[key + suffix] for key in ("Med", "P50", "P95", "P99")] for row in said}
+            rows = Fleet(path, HERE).ask(report).tables[0].records()
+            self.assertEqual({row["Name"] for row in rows}, set(theirs))
+            for row in rows:
+                ours = [row[key] for key in ("Median", "Median", "P95", "P99")]
+                self.assertTrue(np.allclose(ours, theirs[row["Name"]], rtol=1e-9, atol=0.06 if scale == 1 else 500), (report, row["Name"], ours, theirs[row["Name"]]))
+                self.assertLessEqual(row["Q3"], row["P95"])
 
     def test_ends_of_collectives_agree_better_than_their_begins(self):
         parts = []

@@ -95,7 +95,7 @@ std::string any_of(const std::vector<std::string_view>& names) {
 std::string explained(const stats::Report& report) {
   std::string text(report.description);
   if (report.modifiers.find(":pN") != std::string_view::npos)
-    text += " :pN adds the Nth percentile, as in :p95:p99: the smallest value that N of a hundred do not exceed.";
+    text += " :pN adds the Nth percentile, as in :p95:p99, by linear interpolation between two values.";
   return text;
 }
 

@@ -29,7 +29,7 @@ double number(const NameStatistics& entry, int column) {
     case StatisticsModel::kMedian:
       return entry.median;
     case StatisticsModel::kPercentile95:
-      return static_cast<double>(entry.percentile_95);
+      return entry.percentile_95;
     case StatisticsModel::kMinimum:
       return static_cast<double>(entry.minimum);
     case StatisticsModel::kMaximum:

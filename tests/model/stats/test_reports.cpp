@@ -294,18 +294,18 @@ TEST_CASE("filters are read as they are written in the manual") {
   for (const char* wrong : {"", "@d", "a/b"}) CHECK_FALSE(parse_range_filter(wrong));
 }
 
-TEST_CASE("percentiles are those of the nearest rank") {
-  // Of two durations, 50 and 150, half are at most 50; 51 of a hundred need both.
+TEST_CASE("percentiles lie between two values, and the 50th is the median") {
+  // Of two durations, 50 and 150, the 51st percentile lies at 51 of a hundred between both.
   CHECK(csv("cuda_gpu_kern_sum:base:p50:p51") ==
         "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),P50 (ns),P51 (ns),Name\n"
-        "100.0,200,2,100.0,100.0,50,150,70.7,50,150,add\n");
+        "100.0,200,2,100.0,100.0,50,150,70.7,100.0,101.0,add\n");
   CHECK(csv("cuda_gpu_mem_size_sum:p99:rows=1") ==
         "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),P99 (MB),Operation\n"
         "2.000,1,2.000,2.000,2.000,2.000,0.000,2.000,[CUDA memcpy Host-to-Device]\n");
   for (const char* wrong : {"cuda_gpu_kern_sum:p0", "cuda_gpu_kern_sum:p100", "cuda_gpu_kern_sum:p9x", "cuda_gpu_trace:p95"}) CHECK_FALSE(parse_report(wrong));
 }
 
-TEST_CASE("percentiles split the samples where a count of each says so") {
+TEST_CASE("percentiles split the samples where a count of each value says so") {
   auto seed = GENERATE(range(0u, 20u));
   std::mt19937 random(seed);
   TraceBuilder builder;
@@ -321,12 +321,12 @@ TEST_CASE("percentiles split the samples where a count of each says so") {
   const int percent = GENERATE(1, 50, 95, 99);
   const auto request = parse_report("cuda_api_sum:p" + std::to_string(percent));
   const auto table = make_report(*request->report, *builder.snapshot(), request->options);
-  const Nanoseconds found = table->columns()[8].integer(0);
-  const auto at_most = [&](Nanoseconds bound) {
-    return 100 * std::count_if(durations.begin(), durations.end(), [&](Nanoseconds duration) { return duration <= bound; });
-  };
-  CHECK(at_most(found) >= percent * static_cast<std::ptrdiff_t>(durations.size()));     // this share does not exceed it
-  CHECK(at_most(found - 1) < percent * static_cast<std::ptrdiff_t>(durations.size()));  // and it is the least such value
+  const double found = table->columns()[8].real(0);
+  // At most so many of the samples lie below it, and at least so many do not lie above it.
+  const auto count = [&](auto which) { return std::count_if(durations.begin(), durations.end(), which); };
+  const auto place = static_cast<std::ptrdiff_t>(durations.size() - 1) * percent / 100;
+  CHECK(count([&](Nanoseconds duration) { return static_cast<double>(duration) < found; }) <= place + 1);
+  CHECK(count([&](Nanoseconds duration) { return static_cast<double>(duration) <= found; }) >= place + 1);
 }
 
 TEST_CASE("reports of a series are those that are made alone") {

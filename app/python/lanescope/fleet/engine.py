@@ -31,7 +31,7 @@ from ..trace import Trace
 from .inputs import kept_private
 from .same_recording import distinct_recordings
 
-PARTIAL_VERSION = 10
+PARTIAL_VERSION = 11
 
 
 class Question(Protocol):

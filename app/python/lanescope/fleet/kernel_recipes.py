@@ -54,7 +54,7 @@ class KernelHistogram(KernelSum):
         first = rows[0][0]
         summary = sums[first]
         answer.sentences.append(
-            f"{first}: {summary.count} times, half of them within {summary.quantile(0.25) / 1e3:.1f} to {summary.quantile(0.75) / 1e3:.1f} µs, the longest {summary.most / 1e3:.1f} µs."
+            f"{first}: {summary.count} times, half of them within {summary.percentile(25) / 1e3:.1f} to {summary.percentile(75) / 1e3:.1f} µs, the longest {summary.most / 1e3:.1f} µs."
         )
         return answer
 

@@ -199,7 +199,7 @@ class Kernels(KernelSum):
             median = of_ranks[len(of_ranks) // 2][0] if len(of_ranks) % 2 else sum(mean for mean, _ in of_ranks[len(of_ranks) // 2 - 1 :][:2]) / 2
             rules = outcome.partial["won"].get(name, {})
             best = min(rules, key=lambda rule: (-rules[rule], rule)) if rules else None
-            rows.append([name, 100.0 * summary.total / max(1, total), summary.total, summary.count, summary.mean, summary.quantile(0.5), len(of_ranks), slowest[1],
+            rows.append([name, 100.0 * summary.total / max(1, total), summary.total, summary.count, summary.mean, summary.percentile(50), len(of_ranks), slowest[1],
                          100.0 * (slowest[0] / median - 1) if median else 0.0, best, (rules[best] or None) if best else None])  # fmt: skip
         rows.sort(key=lambda row: (-row[2], row[0]))
         columns = ["Name", "Share (%)", "Total", "Count", "Mean", "Median", "Ranks", "Slowest rank", "Slower than median (%)", "Rule", "Winnable at most"]

@@ -95,7 +95,7 @@ class SumRecipe(Recipe):
         rows = [
             [
                 name, 100.0 * s.total / total if total else 0.0, s.count, s.total, s.mean, s.deviation, s.least,
-                s.quantile(0.25), s.quantile(0.5), s.quantile(0.75), s.quantile(0.95), s.quantile(0.99), s.most, *s.most_at,
+                s.percentile(25), s.percentile(50), s.percentile(75), s.percentile(95), s.percentile(99), s.most, *s.most_at,
             ]
             for name, s in sorted(sums.items(), key=lambda item: (-item[1].total, item[0]))
         ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Sums that can be computed in parts and in any order. A fleet's answers are made of them.
 
 All parts are integers, so that merging is exactly associative and commutative, whatever the order. Quantiles come from a histogram with
-128 steps per octave: within 0.6 % of the true value. Quartiles of values that were summed at once are exact.
+128 steps per octave: within 0.6 % of the true value. Quartiles and the 95th and 99th percentile of values that were summed at once are exact.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from .intervals import is_first
 
 STEPS_AN_OCTAVE = 128
-_QUARTERS = (0.25, 0.5, 0.75)
+_KEPT = (25, 50, 75, 95, 99)  # percentiles that are exact if all values were summed at once
 
 Place = "tuple[str, int]"  # file, ns since its recording began
 
@@ -32,7 +32,7 @@ class Summary:
     most: int = 0
     most_at: "tuple[str, int]" = ("", 0)  # file and time of the maximum
     histogram: "dict[int, int]" = field(default_factory=dict)
-    quartiles: "Optional[list[float]]" = None  # exact; None after merging
+    percentiles: "Optional[list[float]]" = None  # those of _KEPT, exact; None after merging
 
     @classmethod
     def of(cls, values: "npt.NDArray[np.int64]", starts: "npt.NDArray[np.int64]", path: str) -> "Summary":
@@ -67,15 +67,16 @@ class Summary:
             return 0.0
         return math.sqrt(max(0, self.count * self.squares - self.total * self.total) / (self.count * (self.count - 1)))
 
-    def quantile(self, share: float) -> float:
-        """The value below which that share lies, by linear interpolation between two values. Minimum and maximum are exact, and so are known quartiles."""
+    def percentile(self, percent: int) -> float:
+        """The value below which so many of a hundred lie, by linear interpolation between two values, as in `lanescope stats`. Minimum and maximum are
+        exact, and so are those that were kept."""
         if not self.count:
             return 0.0
-        if self.quartiles and share in _QUARTERS:
-            return self.quartiles[_QUARTERS.index(share)]
-        wanted = share * (self.count - 1)
-        low, high = self._value(math.floor(wanted)), self._value(math.ceil(wanted))
-        return low + (high - low) * (wanted - math.floor(wanted))
+        if self.percentiles and percent in _KEPT:
+            return self.percentiles[_KEPT.index(percent)]
+        near, rest = divmod(percent * (self.count - 1), 100)
+        low = self._value(near)
+        return low + (self._value(near + 1) - low) * (rest / 100) if rest else low
 
     def _value(self, place: int) -> float:
         """The value at that place among the sorted values: the middle of its histogram step, except for the first and the last value."""
@@ -89,18 +90,18 @@ class Summary:
         return float(self.most)
 
     def to_json(self) -> "list[Any]":
-        return [self.count, self.total, self.squares, self.least, self.most, list(self.most_at), sorted(self.histogram.items()), self.quartiles]
+        return [self.count, self.total, self.squares, self.least, self.most, list(self.most_at), sorted(self.histogram.items()), self.percentiles]
 
     @classmethod
     def from_json(cls, data: "list[Any]") -> "Summary":
-        count, total, squares, least, most, (path, start), histogram, quartiles = data
-        return cls(count, total, squares, least, most, (path, start), {bucket: n for bucket, n in histogram}, quartiles)
+        count, total, squares, least, most, (path, start), histogram, percentiles = data
+        return cls(count, total, squares, least, most, (path, start), {bucket: n for bucket, n in histogram}, percentiles)
 
 
 def summed_groups(
     keys: "npt.NDArray[np.int64]", count: int, values: "npt.NDArray[np.int64]", starts: "npt.NDArray[np.int64]", path: str
 ) -> "Iterator[tuple[int, Summary, list[float]]]":
-    """For each existing key from 0 to count - 1, the sums of its rows and their exact quartiles, by linear interpolation. Rows of keys below 0 do not count.
+    """For each existing key from 0 to count - 1, the sums of its rows and their exact quartiles. Rows of keys below 0 do not count.
 
     All groups are summed at once, because there are many names and separate numpy calls would take most of the time. O(rows), except for groups with widely
     spread values, which are sorted.
@@ -127,15 +128,14 @@ def summed_groups(
     run_begins = np.searchsorted(runs, np.append(firsts, len(group))).tolist()
 
     ends = np.cumsum(counts)
-    places = np.multiply.outer(sizes - 1, _QUARTERS)
-    near = places.astype(np.int64)
+    near, rest = np.divmod(np.multiply.outer(sizes - 1, _KEPT), 100)
     low, high = (different[np.searchsorted(ends, begins[:, None] + np.minimum(near + step, sizes[:, None] - 1), side="right")] for step in (0, 1))
-    quartiles = (low + (high - low) * (places - near)).tolist()
+    percentiles = (low + (high - low) * (rest / 100)).tolist()
 
-    said = zip(sorted_keys[begins].tolist(), sizes.tolist(), totals, squares, least.tolist(), most.tolist(), most_at.tolist(), quartiles)
+    said = zip(sorted_keys[begins].tolist(), sizes.tolist(), totals, squares, least.tolist(), most.tolist(), most_at.tolist(), percentiles)
     for i, (key, size, total, square, smallest, greatest, at, own) in enumerate(said):
         run = slice(run_begins[i], run_begins[i + 1])
-        yield key, Summary(size, total, square, smallest, greatest, (path, at), dict(zip(run_buckets[run], run_counts[run])), own), own
+        yield key, Summary(size, total, square, smallest, greatest, (path, at), dict(zip(run_buckets[run], run_counts[run])), own), own[:3]
 
 
 def _counted(values: Any, begins: Any, sizes: Any, least: Any, most: Any) -> "tuple[Any, Any, Any]":

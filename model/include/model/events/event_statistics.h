@@ -20,8 +20,8 @@ struct NameStatistics {
   Nanoseconds total = 0;
   double share = 0;  // of the total of all events of the same kind, 0 to 1
   double average = 0;
-  double median = 0;              // mean of the middle two if the number of events is even
-  Nanoseconds percentile_95 = 0;  // nearest rank: the smallest duration that at least 95 % of the events do not exceed
+  double median = 0;         // mean of the middle two if the number of events is even
+  double percentile_95 = 0;  // by linear interpolation between two durations
   Nanoseconds minimum = 0;
   Nanoseconds maximum = 0;
   EventRef longest;  // the first with the maximum duration

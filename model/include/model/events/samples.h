@@ -52,10 +52,11 @@ class Samples {
   };
   [[nodiscard]] All all();
 
-  // The sample that has `rank` samples before it, in ascending order. Requires: rank < number of samples. O(n).
-  [[nodiscard]] std::int64_t nth(std::uint64_t rank);
+  // The value below which `percent` of a hundred samples lie: of n samples in ascending order, counted from 0, the one at (n - 1) * percent / 100; between two of
+  // them, by linear interpolation. Requires: there are some, and percent <= 100. O(n).
+  [[nodiscard]] double percentile(unsigned percent);
   // The middle sample; the mean of the two middle ones if their number is even. Requires: there are some. O(n).
-  [[nodiscard]] double median();
+  [[nodiscard]] double median() { return percentile(50); }
 
  private:
   static constexpr std::size_t kMostPlain = 1u << 18;  // 2 MB, which fits into the processor's cache while they are sorted

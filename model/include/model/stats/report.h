@@ -39,7 +39,7 @@ struct ReportOptions {
   samples::CallChoice calls = samples::CallChoice::kAll;
   std::vector<PivotColumn> by;            // the columns by which events are grouped; empty: the report's own grouping
   std::vector<EventKind> kinds;           // kinds of events that are summed; empty: all that the report counts
-  std::vector<std::uint8_t> percentiles;  // 95: a column P95 in summaries (nearest rank)
+  std::vector<std::uint8_t> percentiles;  // 95: a column P95 in summaries (linear between two values)
   std::optional<std::size_t> rows;        // the largest number of rows
   std::optional<TimeRange> time_range;    // only events that overlap it
   std::optional<RangeFilter> range;
