@@ -269,6 +269,20 @@ class Nights(unittest.TestCase):
         first = self.history([{"k": [10, 1000]}] * 9 + [{"k": [10, 1500]}] * 8).tables[0].records()[0]
         self.assertEqual((first["From file"], first["Change (%)"]), ("night09", 50))
 
+    def test_runs_whose_time_is_not_known_are_ordered_by_name_or_left_out(self):
+        question = recipes()["history"].with_defaults()
+        runs = [[0, f"run{i}", {"k": [10, 1500 if i >= 9 else 1000]}] for i in range(17)]
+        answer = question.present(Outcome(sorted(runs, key=lambda run: run[1]), []))  # run1, run10, run11, ...
+        first = answer.tables[0].records()[0]
+        self.assertEqual((first["From file"], first["From (UTC)"]), ("run9", None))
+        self.assertNotIn("1970", answer.sentences[0])
+        self.assertIn("in order of their names", answer.sentences[-1])
+        known = [[1_790_000_000_000_000_000 + i, f"night{i:02}", {"k": [10, 1000]}] for i in range(17)]
+        answer = question.present(Outcome(runs[9:] + known, []))  # these would be the oldest, and slower
+        self.assertEqual(answer.tables[0].rows, [])
+        self.assertIn("In 17 runs nothing changed", answer.sentences[0])
+        self.assertIn("8 runs are left out, run9 first", answer.sentences[1])
+
     def test_nights_without_the_kernel_are_left_out(self):
         noise = random.Random(3)
         nights = [{} if i % 4 == 3 else {"k": [10, int(10_000 * noise.gauss(1, 0.01) * (1.3 if i >= 16 else 1))]} for i in range(32)]

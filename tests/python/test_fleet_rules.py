@@ -96,6 +96,21 @@ class Rules(unittest.TestCase):
         self.assertIsNone(product["Winnable at most"])
         self.assertFalse([text for text in answer.sentences if "nvjet" in text and "could be won" in text])
 
+    def test_the_slowest_rank_is_compared_with_the_others_and_is_none_of_a_collective(self):
+        answer = Fleet(RANKS[:2], HERE).ask("kernels")
+        means: "dict[str, list[tuple[float, str]]]" = {}
+        for row in answer.tables[1].records():
+            means.setdefault(row["Name"], []).append((row["Mean"], f"rank {row['Rank']}"))
+        rows = answer.tables[0].records()
+        self.assertTrue(any(row["Name"].startswith("nccl") for row in rows))
+        for row in rows:
+            (fast, _), (slow, name) = sorted(means[row["Name"]])
+            if row["Name"].startswith("nccl"):
+                self.assertEqual((row["Slowest rank"], row["Slower than others (%)"]), (None, None))
+            else:
+                self.assertEqual(row["Slowest rank"], name)
+                self.assertAlmostEqual(row["Slower than others (%)"], 100 * (slow / fast - 1), places=6)
+
     def test_a_check_leaves_the_warm_up_out_and_fails_nothing_by_chance(self):
         new, old = support.recording("torch_loader_samples"), support.recording("torch_training_workers0")
         answer = Fleet(new, HERE).ask("check", against=[str(old)])

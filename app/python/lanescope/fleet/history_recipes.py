@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from datetime import datetime, timezone
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..trace import Trace
 from .engine import Outcome
 from .families import name_family
 from .recipe import Recipe, number_within, recipe
-from .result import Answer, ResultTable
+from .result import Answer, ResultTable, counted
 
 _FEWEST = 3       # runs on each side of a change
 _CHANCE = 0.01    # of reporting a change that is none, over all names together
@@ -49,8 +50,8 @@ class History(Recipe):
         return sorted(one + other, key=lambda row: row[:2])
 
     def present(self, outcome: Outcome) -> Answer:
-        runs = outcome.partial or []
         answer = Answer(self.name)
+        runs, order = _in_order(outcome.partial or [])
         names = sorted({name for run in runs for name in run[2]})
         rows = []
         for name in names:
@@ -63,17 +64,37 @@ class History(Recipe):
             share = 100 * (after / before - 1) if before else math.inf
             if abs(share) >= self.arguments["least"]:
                 count = float(np.mean([run[2][name][0] for run in having[at:]]))
-                when = datetime.fromtimestamp(having[at][0] / 1e9, timezone.utc).strftime("%Y-%m-%d %H:%M")
+                epoch = having[at][0]
+                when = datetime.fromtimestamp(epoch / 1e9, timezone.utc).strftime("%Y-%m-%d %H:%M") if epoch else None
                 rows.append([name, when, having[at][1], before, after, share, 100 * low / before, 100 * high / before, (after - before) * count, len(having)])
         rows.sort(key=lambda row: (-abs(row[8]), row[0]))
         columns = ["Name", "From (UTC)", "From file", "Mean before", "Mean after", "Change (%)", "At least (%)", "At most (%)", "Change a run", "Runs"]
         answer.tables.append(ResultTable("changes", columns, rows, {name: "ns" for name in ("Mean before", "Mean after", "Change a run")}))
         if rows:
             first = rows[0]
-            answer.sentences.append(f"From {first[2]} ({first[1]} UTC) on, {first[0]} takes {first[5]:+.1f} % [{first[6]:+.1f}, {first[7]:+.1f}].")
+            said = f" ({first[1]} UTC)" if first[1] else ""
+            answer.sentences.append(f"From {first[2]}{said} on, {first[0]} takes {first[5]:+.1f} % [{first[6]:+.1f}, {first[7]:+.1f}].")
         else:
             answer.sentences.append(f"In {len(runs)} runs nothing changed for good by {self.arguments['least']:g} % or more.")
+        if order:
+            answer.sentences.append(order)
         return answer
+
+
+def _in_order(runs: "list[Any]") -> "tuple[list[Any], str]":
+    """Runs in order of time, and what has to be said about that: files of other tools may not say when they were recorded."""
+    known = [run for run in runs if run[0]]
+    if len(known) == len(runs):
+        return runs, ""
+    if not known:
+        return sorted(runs, key=lambda run: _natural(run[1])), "No file says when it was recorded: the runs are in order of their names."
+    left_out = [run[1] for run in runs if not run[0]]
+    return known, f"{counted(len(left_out), 'run is', 'runs are')} left out, {left_out[0]} first: the file does not say when it was recorded."
+
+
+def _natural(name: str) -> "list[tuple[int, int, str]]":
+    """Sorts `night2` before `night10`."""
+    return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def behind_warm_up(process: "np.ndarray[Any, Any]", family: "np.ndarray[Any, Any]", start: "np.ndarray[Any, Any]", duration: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":

@@ -16,7 +16,7 @@ from .intervals import is_first, sums_before
 from .network_recipe import links_of, seen_once
 from .projection import projected_ranges, ranges_of
 from .recipe import Recipe, number_within, recipe
-from .result import Answer, ResultTable
+from .result import Answer, ResultTable, counted
 
 _FINE_BINS = 1024
 _METRICS = "SMs active,Instructions issued,Tensor cores active"
@@ -355,7 +355,7 @@ class MetricSum(Recipe):
         rows.sort(key=lambda row: (row[9], row[10], row[11], -row[5] if row[0] else 0, row[0], row[1]))
         columns = ["Name", "Metric", "Unit", "Instances", "Without a sample", "Sampled", "Mean", "Least", "Most", "Host", "GPU", "File"]
         answer = Answer(self.name, tables=[ResultTable("stats", columns, rows, {"Sampled": "ns"})])
-        answer.sentences.append(f"{len({row[10] for row in rows})} GPUs, {len({row[1] for row in rows})} counters." if rows else _NOT_SAMPLED)
+        answer.sentences.append(f"{counted(len({row[10] for row in rows}), 'GPU')}, {counted(len({row[1] for row in rows}), 'counter')}." if rows else _NOT_SAMPLED)
         return answer
 
 

@@ -14,7 +14,7 @@ from typing import Any, Iterator, Sequence
 
 from .._frames import TraceError
 from .engine import Outcome, new_beside
-from .result import Answer, HeatMap, ResultTable, Source
+from .result import Answer, HeatMap, ResultTable, Source, counted
 
 FLEET_FILE_VERSION = 1
 _SUFFIXES = (".csv", ".json", ".parquet", ".ipynb")
@@ -143,12 +143,12 @@ def text_of(answer: Answer, outcome: Outcome, rows: int = 20) -> str:
     lines = list(answer.sentences)
     bad = [state for state in outcome.files if not state.read]
     if bad:
-        lines.append(f"{len(bad)} of {len(outcome.files)} files were left out, {bad[0].path} first: {bad[0].reason}")
+        lines.append(f"{len(bad)} of {counted(len(outcome.files), 'file')} {'was' if len(bad) == 1 else 'were'} left out, {bad[0].path} first: {bad[0].reason}")
     lacking = [state for state in outcome.files if state.read and state.reason]
     if lacking:
-        lines.append(f"{len(lacking)} of {len(outcome.files)} files lack something, {lacking[0].path} first: {lacking[0].reason}.")
+        lines.append(f"{len(lacking)} of {counted(len(outcome.files), 'file')} {'lacks' if len(lacking) == 1 else 'lack'} something, {lacking[0].path} first: {lacking[0].reason}.")
     for table in answer.tables[:1]:
-        cells = [[_cell(value, table.units.get(column, "")) for column, value in zip(table.columns, row)] for row in table.rows[:rows]]
+        cells = [[cell_text(value, table.units.get(column, "")) for column, value in zip(table.columns, row)] for row in table.rows[:rows]]
         widths = [max(len(line[i]) for line in [table.columns, *cells]) for i in range(len(table.columns))]
         lines += ["", "  ".join(title.ljust(width) for title, width in zip(table.columns, widths)).rstrip()]
         lines += ["  ".join(cell.ljust(width) if isinstance(value, str) else cell.rjust(width) for cell, width, value in zip(line, widths, row)).rstrip()
@@ -158,7 +158,7 @@ def text_of(answer: Answer, outcome: Outcome, rows: int = 20) -> str:
     return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in "\n".join(lines)) + "\n"
 
 
-def _cell(value: object, unit: str) -> str:
+def cell_text(value: object, unit: str) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -180,7 +180,7 @@ def _table(table: ResultTable) -> str:
     head = "".join(f"<th{' class=text' if text[i] else ''}>{html.escape(title)}</th>" for i, title in enumerate(table.columns))
     body = []
     for row in table.rows[:_MOST_ROWS]:
-        cells = (f"<td{' class=text' if text[i] else ''}>{html.escape(_cell(value, table.units.get(table.columns[i], '')))}</td>" for i, value in enumerate(row))
+        cells = (f"<td{' class=text' if text[i] else ''}>{html.escape(cell_text(value, table.units.get(table.columns[i], '')))}</td>" for i, value in enumerate(row))
         body.append(f"<tr>{''.join(cells)}</tr>")
     more = f"<p>{len(table.rows) - _MOST_ROWS} more rows are in the files.</p>" if len(table.rows) > _MOST_ROWS else ""
     return f"<h2>{html.escape(table.name)}</h2><table><tr>{head}</tr>{''.join(body)}</table>{more}"

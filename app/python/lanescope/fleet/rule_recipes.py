@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, ClassVar
+import statistics
+from typing import Any, ClassVar, Optional
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from .engine import Outcome
 from .filters import add_filter_arguments
 from .intervals import union
 from .recipe import Member, Recipe, members, number_within, recipe
+from .report import cell_text
 from .result import Answer, ResultTable, counted
 from .sum_recipes import KernelSum
 from .sums import Summary, groups_of
@@ -157,6 +159,18 @@ def _is_gain_known(rule: str, row: "dict[str, Any]") -> bool:
     return rule != "low_occupancy" and not (rule == "small_grid" and row["Blocks"] == 1)
 
 
+def _slowest(of_ranks: "list[tuple[float, str]]") -> "tuple[Optional[str], Optional[float]]":
+    """The rank with the largest mean, and by how many percent it exceeds the median of the others. With a single rank there is none to compare with.
+
+    Not for kernels of NCCL: one that takes long waits for a rank that comes later.
+    """
+    if len(of_ranks) < 2:
+        return None, None
+    mean, rank = of_ranks[-1]
+    others = statistics.median(other for other, _ in of_ranks[:-1])
+    return rank, 100.0 * (mean / others - 1) if others else None
+
+
 @recipe
 class Kernels(KernelSum):
     name, help = "kernels", "Kernels over all ranks: time, how far ranks differ, and what rules say could be won"
@@ -195,19 +209,18 @@ class Kernels(KernelSum):
         rows: "list[list[Any]]" = []
         for name, summary in found.items():
             of_ranks = sorted(means.get(name, []))
-            slowest = of_ranks[-1] if of_ranks else (0.0, "")
-            median = of_ranks[len(of_ranks) // 2][0] if len(of_ranks) % 2 else sum(mean for mean, _ in of_ranks[len(of_ranks) // 2 - 1 :][:2]) / 2
+            slowest, slower = _slowest(of_ranks) if not name.startswith("nccl") else (None, None)
             rules = outcome.partial["won"].get(name, {})
             best = min(rules, key=lambda rule: (-rules[rule], rule)) if rules else None
-            rows.append([name, 100.0 * summary.total / max(1, total), summary.total, summary.count, summary.mean, summary.percentile(50), len(of_ranks), slowest[1],
-                         100.0 * (slowest[0] / median - 1) if median else 0.0, best, (rules[best] or None) if best else None])  # fmt: skip
+            rows.append([name, 100.0 * summary.total / max(1, total), summary.total, summary.count, summary.mean, summary.percentile(50), len(of_ranks), slowest, slower,
+                         best, (rules[best] or None) if best else None])  # fmt: skip
         rows.sort(key=lambda row: (-row[2], row[0]))
-        columns = ["Name", "Share (%)", "Total", "Count", "Mean", "Median", "Ranks", "Slowest rank", "Slower than median (%)", "Rule", "Winnable at most"]
+        columns = ["Name", "Share (%)", "Total", "Count", "Mean", "Median", "Ranks", "Slowest rank", "Slower than others (%)", "Rule", "Winnable at most"]
         answer.tables.insert(0, ResultTable("kernels", columns, rows, dict.fromkeys(("Total", "Mean", "Median", "Winnable at most"), "ns")))
         answer.sentences += sums.sentences
         if winnable := [row for row in rows if row[10]]:
             most = max(winnable, key=lambda row: row[10])
-            answer.sentences.append(f"Most could be won in {most[0]}: {most[10] / 1e6:.1f} ms at most over all ranks, says the rule {most[9]}.")
+            answer.sentences.append(f"Most could be won in {most[0]}: {cell_text(most[10], 'ns')} at most over all ranks, says the rule {most[9]}.")
         return answer
 
 

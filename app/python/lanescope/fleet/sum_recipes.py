@@ -12,7 +12,7 @@ from ..trace import Trace
 from .engine import Outcome
 from .projection import projected_ranges, ranges_of
 from .recipe import Member, Recipe, members, recipe
-from .result import Answer, ResultTable
+from .result import Answer, ResultTable, counted
 from .sums import Summary, merged_groups, summed_groups
 
 _WHO = ["Rank", "Host", "PID", "File"]
@@ -109,7 +109,7 @@ class SumRecipe(Recipe):
             on_devices = _by_rank([[said, [device], of_ranks.get((said[0], said[1]), []) if own is None else own] for said, device, own in outcome.partial["devices"]])
             answer.tables.append(ResultTable("rank_stats_by_device", [*_WHO, "Device", "Name", *_RANK_COLUMNS], on_devices, units))
         if rows:
-            answer.sentences.append(f"{rows[0][0]} takes {rows[0][1]:.1f} % of {len(outcome.partial['ranks'])} processes' total, in {rows[0][2]} instances.")
+            answer.sentences.append(f"{rows[0][0]} takes {rows[0][1]:.1f} % of the total of {counted(len(outcome.partial['ranks']), 'process', 'processes')}, in {counted(rows[0][2], 'instance')}.")
         else:
             answer.sentences.append(f"No file has what this sums up: record with -t {self.traced}.")
         return answer
