@@ -236,6 +236,23 @@ TEST_CASE("what noise may hide is not called the same, and a limit that it may b
   CHECK(judge(*parse_diff_limit("5%"), same) == LimitVerdict::kKept);
 }
 
+TEST_CASE("growth by exactly what is allowed is not more than is allowed") {
+  const auto busy = [](Nanoseconds kernel) {
+    Scenario program;
+    for (int step = 0; step < 30; ++step) {
+      const Nanoseconds t = step * kMillisecond;
+      program.range("step " + std::to_string(step), t, t + kMillisecond - 1);
+      program.kernel("k", t, t + 5'000, t + 10'000, t + 10'000 + kernel);
+    }
+    return program.trace();
+  };
+  const TraceDiff diff = compare_traces(*busy(200'000), *busy(210'000)).value();
+  const DiffItem& growth = item(diff, DiffKind::kGpuBusy, "GPU busy");
+  CHECK(growth.verdict == DiffVerdict::kMore);
+  CHECK(judge(*parse_diff_limit("5%"), growth) == LimitVerdict::kKept);
+  CHECK(judge(*parse_diff_limit("4.999%"), growth) == LimitVerdict::kExceeded);
+}
+
 TEST_CASE("a faster loader shows as less idle time of its cause and shorter iterations") {
   const TraceDiff diff = compare({.seed = 1}, {.seed = 2, .loading = kMillisecond / 2});
   CHECK(diff.items.front().kind == DiffKind::kDuration);
