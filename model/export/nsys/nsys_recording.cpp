@@ -97,6 +97,7 @@ void write_metadata(const Trace& trace, const std::optional<SavedPart>& part, Ns
     captured(kNsysSourceFormat, from.format);
     captured(kNsysSourceProducer, from.producer);
   }
+  if (from.attached_pid != 0) captured(kNsysAttachedPid, std::to_string(from.attached_pid));
   if (part) {
     captured(kNsysPartBegin, std::to_string(part->time.begin));
     captured(kNsysPartEnd, std::to_string(part->time.end));

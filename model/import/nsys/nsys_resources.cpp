@@ -1,6 +1,7 @@
 // Names of processes and threads, contexts and streams, and data about the recording itself.
 #include <array>
 #include <charconv>
+#include <limits>
 
 #include "model/import/nsys_sqlite.h"
 #include "nsys_context.h"
@@ -100,14 +101,14 @@ std::map<std::string, std::string> read_pairs(const Database& database, std::str
   return pairs;
 }
 
-// The time in the pair of this name.
-std::optional<Nanoseconds> time_of(const std::map<std::string, std::string>& pairs, std::string_view name) {
+// The number, such as a time, in the pair of this name.
+std::optional<std::int64_t> number_in(const std::map<std::string, std::string>& pairs, std::string_view name) {
   const auto pair = pairs.find(std::string(name));
   if (pair == pairs.end()) return std::nullopt;
   const std::string& text = pair->second;
-  Nanoseconds time = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), time);
-  return error == std::errc{} && end == text.data() + text.size() && is_near(time) ? std::optional(time) : std::nullopt;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() && is_near(number) ? std::optional(number) : std::nullopt;
 }
 
 void read_provenance(NsysContext& context) {
@@ -129,8 +130,10 @@ void read_provenance(NsysContext& context) {
   for (int i = 0; captured.contains("PROCESS_0:ARGUMENT_" + std::to_string(i)); ++i)
     provenance.command.push_back(captured["PROCESS_0:ARGUMENT_" + std::to_string(i)]);
   provenance.finished = true;
-  if (const auto begin = time_of(captured, kNsysPartBegin), end = time_of(captured, kNsysPartEnd); begin && end && *begin < *end)
-    provenance.part = SavedPart{{*begin, *end}, std::min(time_of(captured, kNsysPartLaunches).value_or(*begin), *begin)};
+  if (const auto attached = number_in(captured, kNsysAttachedPid); attached && *attached > 0 && *attached <= std::numeric_limits<std::uint32_t>::max())
+    provenance.attached_pid = static_cast<std::uint32_t>(*attached);
+  if (const auto begin = number_in(captured, kNsysPartBegin), end = number_in(captured, kNsysPartEnd); begin && end && *begin < *end)
+    provenance.part = SavedPart{{*begin, *end}, std::min(number_in(captured, kNsysPartLaunches).value_or(*begin), *begin)};
 
   constexpr std::array<std::string_view, 2> kColumns = {"utcEpochNs", "systemClockNs"};
   TableRows rows = context.database.rows("TARGET_INFO_SESSION_START_TIME", kColumns);

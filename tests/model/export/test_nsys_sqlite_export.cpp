@@ -195,6 +195,20 @@ TEST_CASE("a file of what another tool wrote says which, and one of our recordin
   CHECK(ours->provenance().producer.starts_with("Lanescope "));
 }
 
+TEST_CASE("the process that was attached to is known in an export, as its first iterations are not whole") {
+  TraceBuilder builder;
+  builder.provenance().attached_pid = 4711;
+  TrackKey calls{TrackKind::kCudaApi, builder.process_of_instance(4711)};
+  builder.process(calls.process).pid = 4711;
+  calls.thread = builder.thread(calls.process, 1);
+  builder.add(calls, {{0, 5, builder.intern("cudaMalloc"), 1, 0}});
+  const auto again = Exported(*builder.snapshot()).opened();
+  CHECK(again->provenance().attached_pid == 4711);
+  REQUIRE(again->processes().size() == 1);
+  CHECK(again->processes().front().pid == 4711);
+  CHECK(Exported(*sample_trace()).opened()->provenance().attached_pid == 0);
+}
+
 TEST_CASE("what Nsight Systems exported comes back the same from our export of it") {
   const auto folder = corpus();
   if (!folder) return;

@@ -18,6 +18,9 @@ namespace lanescope {
 inline constexpr std::string_view kNsysPartBegin = "LANESCOPE_PART_BEGIN_NS", kNsysPartEnd = "LANESCOPE_PART_END_NS",
                                   kNsysPartLaunches = "LANESCOPE_PART_LAUNCHES_NS";
 
+// The name there of the id of the process that was attached to (Provenance::attached_pid).
+inline constexpr std::string_view kNsysAttachedPid = "LANESCOPE_ATTACHED_PID";
+
 // Names there for the source of an exported trace that was not a recording of Lanescope (Provenance::format, producer).
 inline constexpr std::string_view kNsysSourceFormat = "LANESCOPE_SOURCE_FORMAT", kNsysSourceProducer = "LANESCOPE_SOURCE_PRODUCER";
 
