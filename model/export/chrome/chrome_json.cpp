@@ -4,6 +4,7 @@
 
 #include "../event_order.h"
 #include "../json_writer.h"
+#include "../trace/launches_of_part.h"
 #include "chrome_events.h"
 #include "chrome_pids.h"
 #include "chrome_series.h"
@@ -66,9 +67,10 @@ class ChromeExport {
     if (from.format == "Lanescope") json_.timestamp("recordingStart", 0);
     if (!from.host_name.empty()) json_.field("host_name", std::string_view(from.host_name));
     if (const std::string losses = losses_text(trace_); !losses.empty()) json_.field("missing", std::string_view(losses));
-    if (from.part) {
-      json_.timestamp("partBegin", from.part->time.begin).timestamp("partEnd", from.part->time.end);
-      json_.timestamp("partLaunches", from.part->first_launch);
+    if (from.attached_pid != 0) json_.field("attachedPid", from.attached_pid);
+    if (const std::optional<SavedPart> part = saved_part(trace_, selection_, {})) {
+      json_.timestamp("partBegin", part->time.begin).timestamp("partEnd", part->time.end);
+      json_.timestamp("partLaunches", part->first_launch);
     }
     json_.key("deviceProperties").open('[');
     std::set<std::uint32_t> described;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace lanescope::importers {
 namespace {
@@ -108,6 +109,10 @@ ChromeMembers read_members(const std::map<std::string, std::string>& members, co
     if (name == "baseTimeNanoseconds") {
       constexpr std::int64_t kLargest = std::int64_t{1} << 61;  // far beyond any date, and safe to add to
       if (std::int64_t base = 0; value.get(base) == simdjson::SUCCESS && base > 0 && base < kLargest) read.utc_base = base;
+    }
+    if (name == "attachedPid") {
+      if (std::uint64_t pid = 0; value.get(pid) == simdjson::SUCCESS && pid <= std::numeric_limits<std::uint32_t>::max())
+        read.attached_pid = static_cast<std::uint32_t>(pid);
     }
     if (name == "host_name" && value.get(word) == simdjson::SUCCESS) read.host_name = word;
     if (name == "producer" && value.get(word) == simdjson::SUCCESS) read.producer = word;

@@ -146,6 +146,7 @@ void ChromeAssembly::finish(const ChromeMembers& members) {
   provenance.producer = !members.producer.empty() ? members.producer : from_pytorch_ ? "PyTorch profiler" : "";
   provenance.host_name = members.host_name;
   provenance.monotonic_epoch = begin_;
+  provenance.attached_pid = members.attached_pid;
   if (members.part) provenance.part = SavedPart{{members.part->time.begin - begin_, members.part->time.end - begin_}, members.part->first_launch - begin_};
   if (members.utc_base != 0)
     provenance.utc_epoch = members.utc_base + begin_;

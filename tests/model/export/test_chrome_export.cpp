@@ -80,6 +80,27 @@ std::vector<std::string> times(const Trace& trace) {
 
 }  // namespace
 
+TEST_CASE("a part says which times are its own, and an export which process was attached to") {
+  TraceBuilder builder;
+  builder.provenance().format = "Lanescope";
+  builder.provenance().attached_pid = 4711;
+  const ProcessId process = builder.process_of_instance(4711);
+  builder.process(process).pid = 4711;
+  for (const auto& [start, end] : {std::pair(0, 4'000), {4'000, 9'000}, {9'000, 20'000}})
+    builder.add({.kind = TrackKind::kThreadStates, .process = process, .thread = builder.thread(process, 7)},
+                {{start, end - start, builder.intern("Running"), 0, builder.intern(ThreadStateDetail{.state = ThreadState::kRunning})}});
+  const auto trace = builder.snapshot();
+  const auto whole = imported(chrome_text(*trace));
+  CHECK_FALSE(whole->provenance().part);
+  CHECK(whole->provenance().attached_pid == 4711);
+  ExportSelection selection;
+  selection.window = TimeRange{3'000, 6'000};
+  const auto part = imported(chrome_text(*trace, selection));
+  REQUIRE(part->provenance().part);
+  CHECK(part->provenance().part->time == TimeRange{3'000, 6'000});
+  CHECK(part->event_count() == 2);  // whole, beyond the borders
+}
+
 TEST_CASE("the document is what PyTorch's profiler would have written") {
   const Json document = Json::parse(chrome_text(*sample_trace()));
   CHECK(document["schemaVersion"] == 1);
