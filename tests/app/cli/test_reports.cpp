@@ -29,7 +29,46 @@ nlohmann::json json_in(const std::filesystem::path& file) {
   return nlohmann::json::parse(stream);
 }
 
+// A trace of another tool: 100 kernels of process 77 on GPU 0, which is idle for 900 of 1,000 us after each. `device`: members of its GPU.
+std::filesystem::path chrome_trace(const std::filesystem::path& path, const nlohmann::json& device) {
+  nlohmann::json events = nlohmann::json::array();
+  for (int i = 0; i < 100; ++i) {
+    const nlohmann::json ids = {{"correlation", i + 1}, {"device", 0}, {"stream", 7}};
+    const int t = 1'000 * i;
+    events.push_back({{"ph", "X"}, {"cat", "cuda_runtime"}, {"name", "cudaLaunchKernel"}, {"ts", t}, {"dur", 5}, {"pid", 77}, {"tid", 10}, {"args", ids}});
+    events.push_back({{"ph", "X"}, {"cat", "kernel"}, {"name", "k"}, {"ts", t + 10}, {"dur", 100}, {"pid", 0}, {"tid", 7}, {"args", ids}});
+  }
+  std::ofstream(path) << nlohmann::json{{"deviceProperties", {device}}, {"traceEvents", events}};
+  return path;
+}
+
 }  // namespace
+
+TEST_CASE("a place names the file, if processes of several files have the same numbers") {
+  const test::TemporaryFolder folder;
+  const nlohmann::json device = {{"id", 0}, {"name", "A GPU"}};
+  const std::string one = chrome_trace(folder.path() / "rank0.json", device).string(), other = chrome_trace(folder.path() / "rank1.json", device).string();
+  const auto place = [](const Ran& ran) {
+    const std::size_t begin = ran.output.find("Where:");
+    REQUIRE(begin != std::string::npos);
+    return ran.output.substr(begin, ran.output.find('\n', begin) - begin);
+  };
+  const std::string of_one = place(run_command({"analyze", one})), of_both = place(run_command({"analyze", one, other}));
+  CHECK_THAT(of_one, contains_text("GPU 0, process 77") && !contains_text("rank"));
+  CHECK_THAT(of_both, contains_text("GPU 0, process 77") && (contains_text("rank0.json") || contains_text("rank1.json")));
+}
+
+TEST_CASE("info says nothing of a GPU's facts that the file does not have") {
+  const test::TemporaryFolder folder;
+  const auto line = [&](const nlohmann::json& device) {
+    const Ran ran = run_command({"info", chrome_trace(folder.path() / "x.json", device).string()});
+    const std::size_t begin = ran.output.find("A GPU");
+    REQUIRE(begin != std::string::npos);
+    return ran.output.substr(begin, ran.output.find('\n', begin) - begin);
+  };
+  CHECK(line({{"id", 0}, {"name", "A GPU"}, {"numSms", 132}}) == "A GPU, 132 multiprocessors");
+  CHECK(line({{"id", 0}, {"name", "A GPU"}, {"computeMajor", 9}, {"computeMinor", 0}}) == "A GPU, compute capability 9.0");
+}
 
 TEST_CASE("an empty list of reports is no missing file") {
   const Ran told = run_command({"stats", "-r", ",", trace("cuda_streams")});

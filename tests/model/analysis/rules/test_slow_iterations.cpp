@@ -274,6 +274,26 @@ TEST_CASE("slow iterations are laid to what they have most of together, not to w
   CHECK(finding.place.range.begin == first_checkpoint);
 }
 
+TEST_CASE("where slow iterations have more GPU work, the place is one that has, not the slowest, which has none") {
+  // 100 steps of 1 ms with 0.8 ms of GPU work: each tenth takes 3 ms longer on the GPU, step 50 takes 3.3 ms longer on the CPU.
+  Scenario program;
+  Nanoseconds t = 0, first_slow = 0;
+  for (int step = 0; step < 100; ++step) {
+    const Nanoseconds on_gpu = step % 10 == 7 ? 3 * kMillisecond : 0, length = kMillisecond + on_gpu + (step == 50 ? 3'300 * kMicrosecond : 0);
+    if (step == 7) first_slow = t;
+    program.range("step " + std::to_string(step), t, t + length);
+    program.kernel("k", t + 10'000, t + 15'000, t + 16'000, t + 816'000 + on_gpu);
+    program.call("cudaDeviceSynchronize", t + 16'000, t + 820'000 + on_gpu);
+    t += length;
+  }
+  const RuleAnswer tail = answer(*program.trace(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  const Finding& finding = tail.findings.front();
+  CHECK_THAT(finding.title.english(), contains_text("11 of 100 iterations"));
+  CHECK_THAT(finding.seen.english(), contains_text("GPU work (kernels and copies): 30.0 ms") && contains_text("The slowest took 4.30 ms."));
+  CHECK(finding.place.range == TimeRange{first_slow, first_slow + 4 * kMillisecond});
+}
+
 TEST_CASE("the slowest iteration of a program without a GPU is looked at, however many were slow before it") {
   // Each tenth of 3,000 steps takes 130 us instead of 100 us; step 2,705, the 271st of these, takes 50 ms, 49.85 ms of it in a range of its own.
   Scenario program;
