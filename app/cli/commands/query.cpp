@@ -40,7 +40,7 @@ void print_tables() {
 
 int run_query(Arguments arguments) {
   CLI::App app(
-      "Answers a question in SQL: a SELECT statement of SQLite over the tables of docs/tables.md, such as kernels, copies, api_calls and nvtx_ranges.\n"
+      "Answers a question in SQL: a SELECT statement of SQLite over the tables that --help-tables lists, such as kernels, copies, api_calls and nvtx_ranges.\n"
       "Times are ns since the recording began. Nothing is changed. family(NAME) takes the counters out of a name.",
       "lanescope query");
   std::filesystem::path file;

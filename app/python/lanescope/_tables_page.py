@@ -30,7 +30,7 @@ _PROVENANCE = {
 _LAUNCHED = "kernels, copies, sets, graph_launches"
 _PARQUET = (
     ("kernels", "short_name", "text", "", "function without parameters, templates and namespaces"),
-    ("kernels, nvtx_marks", "name_hash", "uint64", "", "XXH64 of the name's bytes: the same in all files"),
+    ("kernels, nvtx_marks", "name_hash", "uint64", "", "XXH64 of the name's bytes: the same in all files. In `lanescope query` the same bits as a signed number, as SQLite has no other"),
     ("kernels, copies, sets, synchronizations, graph_launches, memory_usage, cuda_events", "gpu_uuid", "text", "", "UUID of the GPU, 32 hexadecimal digits; empty if it is not known"),
     (_LAUNCHED, "launch_start", "int64", "ns", "when the call that launched it began; null if that call is not known"),
     (_LAUNCHED, "launch_duration", "int64", "ns", "duration of that call"),
@@ -38,7 +38,7 @@ _PARQUET = (
     (_LAUNCHED, "launch_name", "text", "", "function of that call"),
     ("nvtx_ranges", "row", "int64", "", "number of the row in its table"),
     ("nvtx_ranges", "parent", "int64", "", "`row` of the innermost range around it on its thread and domain; null if there is none"),
-    ("nvtx_ranges", "name_hash", "uint64", "", "XXH64 of the name's bytes: the same in all files"),
+    ("nvtx_ranges", "name_hash", "uint64", "", "XXH64 of the name's bytes: the same in all files. In `lanescope query` the same bits as a signed number, as SQLite has no other"),
 )
 
 
