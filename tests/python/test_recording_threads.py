@@ -65,6 +65,35 @@ class Threads(Recorded):
         """)
         self.assertEqual(self.ranges("last.trace"), ["work"])
 
+    def test_a_ctrl_c_while_it_begins_or_ends_leaves_no_recorder(self):
+        places = ("subprocess.Popen", "Recorder._await_first_word", "Recorder._hang_bell", "Agent.join", "Recorder._listen_anew")
+        self.run_program(f"""
+            import signal
+            from lanescope import _recorder
+            def interrupted(function):
+                def call(*positional, **named):
+                    value = function(*positional, **named)
+                    os.kill(os.getpid(), signal.SIGINT)
+                    return value
+                return call
+            for place in {places}:
+                owner, _, name = place.partition(".")
+                owner = getattr(_recorder, owner)
+                kept = getattr(owner, name)
+                setattr(owner, name, interrupted(kept))
+                try:
+                    with lanescope.record("cut%n.trace", trace="nvtx", **QUIET): pass
+                    sys.exit("not interrupted by " + place)
+                except KeyboardInterrupt:
+                    pass
+                setattr(owner, name, kept)
+                assert "NVTX_INJECTION64_PATH" not in os.environ, place
+                with lanescope.record(place + ".trace", trace="nvtx", **QUIET):
+                    with annotate("work"): pass
+        """)
+        for place in places:
+            self.assertEqual(self.ranges(place + ".trace"), ["work"])
+
 
 if __name__ == "__main__":
     unittest.main()

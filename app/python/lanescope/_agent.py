@@ -13,7 +13,7 @@ import socket
 from typing import Callable, Optional
 
 from ._descriptors import Descriptor
-from ._errors import RecordingError
+from ._errors import RecordingError, UnderWay
 from ._process import LOOK
 
 _PR_SET_PTRACER = 0x59616D61
@@ -73,7 +73,7 @@ class Agent:
         if code != 0:
             connection.close()
         if code == errno.EBUSY:
-            raise RecordingError("This process is being recorded already, by a recorder that it did not start. End that recording first.")
+            raise UnderWay("This process is being recorded already, by a recorder that it did not start. End that recording first.")
         if code != 0:
             raise RecordingError(f"The agent could not start: {os.strerror(code)}.")
         connection.detach()

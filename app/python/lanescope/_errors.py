@@ -17,5 +17,9 @@ class RecordingError(RuntimeError):
     """Why this process can't be recorded. The message is one sentence, mostly the recorder's."""
 
 
+class UnderWay(RecordingError):
+    """Another recording of this process is under way, which this process or another one began."""
+
+
 class RecordingWarning(UserWarning):
     """A problem that does not stop a recording, or a warning that an answer comes from an incomplete recording."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import Optional
 
 from ._errors import RecordingError
@@ -43,22 +44,31 @@ class Process:
             pass
         return "?"
 
+    def is_stopped(self) -> bool:
+        return self.state() in ("T", "t")
+
     def is_gone(self) -> bool:
         return self.state() == "X"
 
 
 class Patience:
-    """For waiting for a recorder: look() must be called every LOOK seconds. It raises an error sentence if the recorder stands still or takes too long."""
+    """For waiting for a recorder: look() must be called every LOOK seconds. It raises an error sentence if the recorder stands still or takes too long.
 
-    def __init__(self, process: Process, waited_for: str) -> None:
+    If `hurry` is set meanwhile, because nobody wants the recording any more, look() raises an error, too.
+    """
+
+    def __init__(self, process: Process, waited_for: str, hurry: Optional[threading.Event] = None) -> None:
         self._process = process
+        self._hurry = hurry
         self._waited_for = waited_for  # ends the sentence "it has not ..."
         self._looks = 0
         self._standing = 0
 
     def look(self) -> None:
+        if self._hurry is not None and self._hurry.is_set():
+            raise RecordingError(f"The recorder of this process was given up before it had {self._waited_for}.")
         self._looks += 1
-        self._standing = self._standing + 1 if self._process.state() in ("T", "t") else 0
+        self._standing = self._standing + 1 if self._process.is_stopped() else 0
         if self._standing >= _STANDING_LOOKS:
             raise RecordingError(f"The recorder of this process was stopped. Let it go on with: kill -CONT {self._process.pid}")
         if self._looks >= LOOKS:

@@ -14,6 +14,7 @@ import socket
 import stat
 import subprocess
 import threading
+import time
 from typing import Any, Optional
 
 from . import _descriptors, _nvtx, program
@@ -27,6 +28,7 @@ _BUSY = "Looking up the names of the code that ran"  # tells users at a terminal
 _LARGEST_ANSWER = 64 << 10
 _LONGEST_FOLDER = 56  # bytes, as app/cli/session/session_directory.h has it
 _ERRORS = 2  # the descriptor to which the recorder prints
+_MOMENT = 10  # looks: two seconds
 _count = 0
 _left: "list[Recorder]" = []  # recorders that we stopped waiting for
 
@@ -78,10 +80,27 @@ def _can_be_read(descriptor: Descriptor) -> bool:
     return bool(poll.poll(LOOK * 1000))
 
 
-class Recorder:
-    """Runs from its construction until end(). The constructor fails with RecordingError or ProgramError; this process is then as before."""
+def _await_left(hurry: Optional[threading.Event]) -> None:
+    """Gives recorders that we stopped waiting for, mostly because of a Ctrl+C, a moment to end. Fails if one has not ended then."""
+    for _ in range(_MOMENT):
+        for each in [*_left]:
+            if each._process.is_gone():
+                each._close()
+                _left.remove(each)
+        if not _left or _left[0]._process.is_stopped() or (hurry and hurry.is_set()):
+            break
+        time.sleep(LOOK)
+    if _left:
+        raise RecordingError(f"The recorder of an earlier recording of this process has not ended yet: it is process {_left[0].pid}.")
 
-    def __init__(self, arguments: "list[str]") -> None:
+
+class Recorder:
+    """Runs from its construction until finish(). The constructor fails with RecordingError or ProgramError; this process is then as before.
+
+    If `hurry` is set meanwhile, the constructor waits no longer and fails. No handler of a signal may raise an exception in it (see undisturbed()).
+    """
+
+    def __init__(self, arguments: "list[str]", hurry: Optional[threading.Event] = None) -> None:
         global _count
         _count += 1
         self.name = f"python-{os.getpid()}-{_count}"
@@ -102,10 +121,9 @@ class Recorder:
         self._has_spoken = threading.Event()  # begun, or ended
         self._has_ended = threading.Event()
         self._to_come: Optional[LibrariesToCome] = None
+        self._hurry = hurry
         found = program.find()
-        _left[:] = [each for each in _left if not each._process.is_gone()]
-        if _left:
-            raise RecordingError(f"The recorder of an earlier recording of this process has not ended yet: it is process {_left[0].pid}.")
+        _await_left(hurry)
         try:
             ours, theirs, told, tells, says, speaks, *self._bell = _descriptors.make(sockets=1, pipes=3)
         except OSError as error:
@@ -142,6 +160,8 @@ class Recorder:
                 self._enter(ours)
             except BaseException as problem:
                 ours.close()
+                if self._to_come:
+                    self._to_come.end()
                 with contextlib.suppress(RecordingError):
                     self._ask_for_end()
                 if self._reader.ident is None:  # the thread did not start: a limit was reached, or the interpreter ends
@@ -153,7 +173,7 @@ class Recorder:
 
     def _await_first_word(self) -> None:
         """Waits until the recorder has said which process it is, or that it refuses."""
-        patience = Patience(Process(self._starter.pid), "begun")
+        patience = Patience(Process(self._starter.pid), "begun", self._hurry)
         while not self.pid:
             if _can_be_read(self._told):
                 if not self._take_records(self._told.number):
@@ -171,7 +191,7 @@ class Recorder:
             connection.send(b"ready")
         except OSError:
             pass  # it has ended and says why
-        patience = Patience(self._process, "begun")
+        patience = Patience(self._process, "begun", self._hurry)
 
         def runs() -> bool:
             patience.look()
@@ -181,7 +201,7 @@ class Recorder:
         agent = Agent(paths[0]) if paths else None
         if agent and paths:
             agent.join(ours, connection, paths[1])
-        self._await(self._has_spoken, "begun")
+        self._await(self._has_spoken, "begun", self._hurry)
         if not self._has_begun:
             self.await_end()
             raise RecordingError(self.failure() or "The recorder ended before it began.")
@@ -351,9 +371,9 @@ class Recorder:
             raise RecordingError(str(answer["error"]))
         return dict(answer)
 
-    def _await(self, event: threading.Event, waited_for: str) -> None:
+    def _await(self, event: threading.Event, waited_for: str, hurry: Optional[threading.Event] = None) -> None:
         """Waits for the event. Fails if the recorder stands still or takes very long."""
-        patience = Patience(self._process, waited_for)
+        patience = Patience(self._process, waited_for, hurry)
         while not event.wait(LOOK):
             if self._process.is_gone() and not self._reader.is_alive() and not self._has_ended.is_set():
                 self._is_unheard = True
@@ -367,23 +387,31 @@ class Recorder:
             if self._reads_alone:
                 self._read(self._told, self._says, Patience(self._process, "ended"))
             self._await(self._has_ended, "ended")
-        except RecordingError:
-            _left.append(self)
+        except BaseException:  # also an exception of a signal's handler, such as KeyboardInterrupt
+            if self not in _left:
+                _left.append(self)
             raise
-        for each in self._bell:
-            each.close()
+        finally:
+            for each in self._bell:
+                each.close()
+        if self in _left:
+            _left.remove(self)
         self._reader.join(LOOK)
         self._starter.wait()
         if self.pid and self.pid != self._starter.pid:
             with contextlib.suppress(ChildProcessError):  # it is our child if this process is the first one of a container
                 os.waitpid(self.pid, 0)
 
-    def end(self) -> None:
-        """Ends the recording in order and waits until its files are complete. Fails if they are not."""
+    def ask_for_end(self) -> None:
+        """Lets the recorder end the recording in order. No handler of a signal may raise an exception in it. finish() must follow."""
         if self._to_come:
             self._to_come.end()
         self._listen_anew()
         self._ask_for_end()
+        _left.append(self)
+
+    def finish(self) -> None:
+        """Waits until the recorder has ended and its files are complete. Fails if they are not."""
         self.await_end()
         if self._is_unheard:
             raise RecordingError("This process has closed the descriptors on which the recorder tells of its end (os.closerange for one): "

@@ -10,10 +10,11 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
-from ._errors import ProgramError, RecordingError, RecordingWarning
+from ._errors import ProgramError, RecordingError, RecordingWarning, UnderWay
 from ._nvtx import Range, annotate, returns_before_it_runs
 from ._recorder import Recorder, arguments_of
 from ._schedule import Phase, Schedule
+from ._undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -33,10 +34,6 @@ def numbered(output: _Path, number: int) -> str:
         return name
     stem, extension = os.path.splitext(name)
     return f"{stem}-{number}{extension}"
-
-
-class _UnderWay(RecordingError):
-    pass
 
 
 class Recording:
@@ -64,11 +61,11 @@ class Recording:
         global _current
         with _begin:
             if _current is not None:
-                raise _UnderWay("A recording of this process is under way already: end it before another one begins.")
+                raise UnderWay("A recording of this process is under way already: end it before another one begins.")
             if self._process:
                 raise RecordingError("This recording is over: make another one.")
+            self._process = os.getpid()
             _current = self
-        self._process = os.getpid()
         with self._changing:
             try:
                 self._go_to_step() if self._schedule else self._attach()
@@ -154,15 +151,32 @@ class Recording:
             self._range = None
 
     def _attach(self, **more: Any) -> None:
-        self._recorder = Recorder(arguments_of({**({} if "start_later" in more else {"output": self._output}), **self._options, **more}))
+        arguments = arguments_of({**({} if "start_later" in more else {"output": self._output}), **self._options, **more})
+        hurry = threading.Event()
+
+        def attach() -> None:
+            self._recorder = Recorder(arguments, hurry)
+
+        undisturbed(attach, hurry.set)
 
     def _detach(self) -> None:
-        recorder, self._recorder = self._recorder, None
-        if recorder is None:
-            return
+        recorder: Optional[Recorder] = None
+
+        def ask_for_end() -> None:
+            nonlocal recorder
+            recorder, self._recorder = self._recorder, None
+            if recorder:
+                recorder.ask_for_end()
+
         try:
-            recorder.end()
+            undisturbed(ask_for_end)
+            if recorder:
+                recorder.finish()
         finally:
+            self._take_results(recorder)
+
+    def _take_results(self, recorder: Optional[Recorder]) -> None:
+        if recorder:
             self.paths += recorder.files
             for message in recorder.messages:
                 warnings.warn(message, RecordingWarning, stacklevel=4)
@@ -260,7 +274,7 @@ def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, 
     def called(*arguments: Any, **keywords: Any) -> Any:
         nonlocal recorded
         with contextlib.ExitStack() as scopes:
-            with contextlib.suppress(_UnderWay):
+            with contextlib.suppress(UnderWay):
                 scopes.enter_context(Recording(numbered(output, recorded + 1) if output else f"{name}%n", **options))
                 recorded += 1
             scopes.enter_context(annotate(qualified_name))
