@@ -1,9 +1,11 @@
 """Recordings of parts of a program: of the calls of a function, and of the steps of a loop."""
 
 import pathlib
+import sys
 import unittest
 
 from recorded import Recorded
+from support import program
 
 import lanescope
 
@@ -36,6 +38,45 @@ class Functions(Recorded):
         """)
         self.assertEqual(self.ranges("load.trace"), ["load", "first"])
         self.assertEqual(self.ranges("load-2.trace"), ["load", "second"])
+
+    def test_calls_in_a_process_that_another_recorder_records_are_ranges_there(self):
+        _, errors = self.run_program("""
+            starts, popen = 0, lanescope._recorder.subprocess.Popen
+            def count(*positional, **named):
+                global starts
+                starts += 1
+                return popen(*positional, **named)
+            lanescope._recorder.subprocess.Popen = count
+            @lanescope.profile("load.trace", trace="nvtx", force=True, **QUIET)
+            def load(what):
+                with annotate(what): pass
+                return what
+            open("load.trace", "w").write("kept")
+            for what in ("first", "second"):
+                assert load(what) == what
+            assert starts == 1
+            assert open("load.trace").read() == "kept"
+        """, interpreter=(program(), "profile", "-t", "nvtx", "-s", "none", "-o", "x", sys.executable))
+        self.assertEqual(errors.count("calls of load have no files of their own"), 1)
+        self.assertEqual(self.ranges(), ["load", "first", "load", "second"])
+
+    def test_calls_in_forked_children_are_ranges_in_the_recording_of_their_parent(self):
+        _, errors = self.run_program("""
+            @lanescope.profile("load.trace", trace="nvtx", **QUIET)
+            def load(what):
+                with annotate(what): pass
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                child = os.fork()
+                if child == 0:
+                    load("first")
+                    load("second")
+                    os._exit(0)
+                assert os.waitpid(child, 0)[1] == 0
+            load("later")
+        """)
+        self.assertNotIn("Warning: This process", errors)
+        self.assertEqual(self.ranges(), ["load", "first", "load", "second"])
+        self.assertEqual(self.ranges("load.trace"), ["load", "later"])
 
     def test_functions_that_run_after_their_call_are_refused(self):
         async def coroutine():

@@ -13,12 +13,14 @@ import socket
 from typing import Callable, Optional
 
 from ._descriptors import Descriptor
-from ._errors import RecordingError, UnderWay
+from ._errors import RecordingError, UnderWayElsewhere
 from ._process import LOOK
 
 _PR_SET_PTRACER = 0x59616D61
 _LARGEST_ANSWER = 64 << 10
 _PATIENCE = 10_000  # ms, until the functions of loaded libraries are taken over
+_NAME = "liblanescope-agent.so"  # the name that it gives itself, wherever its file is
+_NO_DESCRIPTOR = (1 << 31) - 1
 _INJECTION_VARIABLES = ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
 
 
@@ -54,6 +56,16 @@ def _loaded_agent() -> Optional[str]:
     return os.fsdecode(found[1]) if found else None
 
 
+def is_recorded() -> bool:
+    """Whether a recorder records this process, as far as its agent knows. False if no agent is loaded."""
+    try:
+        attach = ctypes.CDLL(_NAME, mode=os.RTLD_NOLOAD | os.RTLD_NOW).lanescope_agent_attach
+    except (OSError, AttributeError):
+        return False
+    # The agent looks for another recording before it looks at the descriptor.
+    return bool(attach(b"fd:%d" % _NO_DESCRIPTOR) == errno.EBUSY)
+
+
 class Agent:
     """The agent library. Once loaded, it stays in the process."""
 
@@ -73,7 +85,7 @@ class Agent:
         if code != 0:
             connection.close()
         if code == errno.EBUSY:
-            raise UnderWay("This process is being recorded already, by a recorder that it did not start. End that recording first.")
+            raise UnderWayElsewhere("This process is being recorded already, by a recorder that it did not start. End that recording first.")
         if code != 0:
             raise RecordingError(f"The agent could not start: {os.strerror(code)}.")
         connection.detach()

@@ -18,7 +18,11 @@ class RecordingError(RuntimeError):
 
 
 class UnderWay(RecordingError):
-    """Another recording of this process is under way, which this process or another one began."""
+    """Another recording of this process is under way."""
+
+
+class UnderWayElsewhere(UnderWay):
+    """The same, by a recorder that this process did not start."""
 
 
 class RecordingWarning(UserWarning):

@@ -10,7 +10,8 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
-from ._errors import ProgramError, RecordingError, RecordingWarning, UnderWay
+from ._agent import is_recorded
+from ._errors import ProgramError, RecordingError, RecordingWarning, UnderWay, UnderWayElsewhere
 from ._nvtx import Range, annotate, returns_before_it_runs
 from ._recorder import Recorder, arguments_of
 from ._schedule import Phase, Schedule
@@ -24,6 +25,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _begin = threading.Lock()  # so that recordings begin one after the other
 _current: "Optional[Recording]" = None
+_left_to_another = 0  # the process for which @profile found that another recorder records it
 _parents: "Optional[Recording]" = None  # in a child that was forked meanwhile: the recording that goes on in its parent
 
 
@@ -252,7 +254,8 @@ def profile(function: "Union[_Function, _Path, None]" = None, **options: Any) ->
         @lanescope.profile                                       into train1.trace, train2.trace, ...
         @lanescope.profile("epoch.trace", trace=["nvtx"])        into epoch.trace, epoch-2.trace, ...
 
-    If another recording runs, of this or another function, a call becomes a range in it.
+    If another recording runs, a call becomes a range in it: one of this or another function, of a recorder that this process did not start, or of the
+    process that forked this one.
     """
     if not callable(function):
         return functools.partial(_recorded, output=function, options=options)
@@ -274,12 +277,26 @@ def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, 
     def called(*arguments: Any, **keywords: Any) -> Any:
         nonlocal recorded
         with contextlib.ExitStack() as scopes:
-            with contextlib.suppress(UnderWay):
-                scopes.enter_context(Recording(numbered(output, recorded + 1) if output else f"{name}%n", **options))
-                recorded += 1
+            # Asking the agent takes no time. It is not asked first, because it may not know yet that the last recording of this process is over.
+            if not (_left_to_another == os.getpid() and is_recorded()):
+                try:
+                    scopes.enter_context(Recording(numbered(output, recorded + 1) if output else f"{name}%n", **options))
+                    recorded += 1
+                except UnderWayElsewhere:
+                    _leave_to_another(qualified_name)
+                except UnderWay:
+                    pass
             scopes.enter_context(annotate(qualified_name))
             return function(*arguments, **keywords)
     return called  # type: ignore[return-value]
+
+
+def _leave_to_another(function: str) -> None:
+    global _left_to_another
+    _left_to_another = os.getpid()
+    if _parents is None:
+        warnings.warn("This process is being recorded already, by a recorder that it did not start: "
+                      f"calls of {function} have no files of their own, and are ranges in that recording.", RecordingWarning, stacklevel=3)
 
 
 def _forget_parents_recording() -> None:
