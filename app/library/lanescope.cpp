@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/analysis/findings_table.h"
@@ -16,9 +17,11 @@
 #include "model/stats/report.h"
 #include "model/trace/completeness.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "model/trace/workers/home_process.h"
 
 struct lanescope_trace {
   std::shared_ptr<const lanescope::Trace> trace;
+  lanescope::HomeProcess home;
 };
 
 namespace {
@@ -124,11 +127,14 @@ lanescope_trace* lanescope_open_several(const char* const* paths, size_t count, 
     if (files.empty()) return Error{"There are no paths to open.", ErrorKind::kUsage};
     auto trace = lanescope::open_traces(files, lanescope::EventPlace::kInFile);
     if (!trace) return trace.error();
-    return new lanescope_trace{std::move(*trace)};
+    return new lanescope_trace{std::move(*trace), {}};
   });
 }
 
-void lanescope_close(lanescope_trace* trace) { delete trace; }
+void lanescope_close(lanescope_trace* trace) {
+  std::unique_ptr<lanescope_trace> closed(trace);
+  if (closed && !closed->home.is_here()) lanescope::HomeProcess::leave(std::move(closed));
+}
 
 char* lanescope_losses(const lanescope_trace* trace, char** error) {
   return answer<char*>(error, nullptr, [&]() -> Result<char*> {

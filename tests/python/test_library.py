@@ -1,12 +1,15 @@
 """liblanescope.so by ctypes: its tables equal those that the program writes, and its reports those that the program prints."""
 
 import ctypes
+import errno
 import json
 import math
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -116,6 +119,30 @@ class Tables(unittest.TestCase):
         several[2].release(several[2])
         self.assertGreater(array.length, 0)  # the array outlives its stream
         array.release(array)
+
+    def test_a_forked_child_closes_what_it_inherits_and_ends_as_it_wants_to(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log, file = pathlib.Path(folder) / "log.trace", pathlib.Path(folder) / "x.trace"
+            program = "import lanescope\nfor i in range(200_000):\n  with lanescope.annotate('r'): pass"
+            subprocess.run([support.program(), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", log, sys.executable, "-c", program],
+                           env={**os.environ, "PYTHONPATH": str(support.ROOT / "app" / "python")}, check=True, capture_output=True)
+            support.lanescope("export", "-q", "-t", "trace", "-o", file, log)
+            trace = opened(file)
+            self.assertTrue(taken(answered(LIBRARY.lanescope_report, trace, b"nvtx_sum", b"csv")[0]))  # its segments are decoded by threads
+            stream = table(trace, "nvtx_ranges")
+            array = arrow_c.Array()
+            self.assertEqual(stream.get_next(stream, array), 0)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                is_told = stream.get_next(stream, arrow_c.Array()) == errno.EPERM and b"in the process" in stream.get_last_error(stream)
+                stream.release(stream)
+                LIBRARY.lanescope_close(trace)
+                ctypes.CDLL(None).exit(7 if is_told else 8)  # with the destructors of libraries
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+            self.assertEqual(stream.get_next(stream, array), 0)
+            stream.release(stream)
+            LIBRARY.lanescope_close(trace)
 
     def test_of_one_trace_are_read_on_several_threads(self):
         trace = opened(support.recording("torch_training_workers0"))

@@ -2,7 +2,9 @@
 
    Errors: a function that fails returns null or false. If `error` is not null, it then points to a sentence for people: what is wrong, and what to do.
    Ownership: the caller owns errors and all other text that is not const, and returns it with lanescope_free(). All text is UTF-8.
-   Threads: a trace does not change. Any number of threads may use it at the same time until it is closed. Streams stay usable after that. */
+   Threads: a trace does not change. Any number of threads may use it at the same time until it is closed. Streams stay usable after that.
+   Processes: after the first trace was opened, forked children can't use the library until they have become another program, because they have none of its
+   threads. They may close and release what they have inherited, and end. */
 #ifndef LANESCOPE_H
 #define LANESCOPE_H
 

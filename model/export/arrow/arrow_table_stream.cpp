@@ -7,15 +7,18 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "../tables/event_tables.h"
 #include "../tables/record_tables.h"
 #include "../tables/trace_tables.h"
 #include "batch_columns.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "model/trace/workers/home_process.h"
 
 namespace lanescope {
 namespace {
@@ -208,6 +211,7 @@ class TableStream final : private TableTarget, private TableRows {
 
   // Returns 0 or an errno.h number.
   int schema(ArrowSchema& out) {
+    if (!home_.is_here()) return refused();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return is_described_ || is_over_; });
     if (!is_described_) return failed();
@@ -215,6 +219,7 @@ class TableStream final : private TableTarget, private TableRows {
     return 0;
   }
   int next(ArrowArray& out) {
+    if (!home_.is_here()) return refused();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !batches_.empty() || is_over_; });
     if (batches_.empty() && failure_) return failed();
@@ -228,6 +233,7 @@ class TableStream final : private TableTarget, private TableRows {
     changed_.notify_all();
     return 0;
   }
+  [[nodiscard]] bool is_of_this_process() const noexcept { return home_.is_here(); }
   [[nodiscard]] const char* last_error() const noexcept { return has_failed_ ? said_.c_str() : nullptr; }
 
  private:
@@ -235,6 +241,13 @@ class TableStream final : private TableTarget, private TableRows {
     has_failed_ = true;
     said_ = failure_ ? failure_->text : "The table " + table_ + " could not be read.";
     return EIO;
+  }
+
+  // In a forked child there is no thread that makes batches.
+  int refused() {
+    has_failed_ = true;
+    said_ = "The table " + table_ + " is read in the process that asked for it. This one was forked from it.";
+    return EPERM;
   }
 
   void make() {
@@ -348,6 +361,7 @@ class TableStream final : private TableTarget, private TableRows {
   bool has_failed_ = false;
   std::string said_;
 
+  const HomeProcess home_;
   std::thread thread_;  // last, because it uses all members above
 };
 
@@ -376,7 +390,8 @@ Result<void> open_arrow_stream(std::shared_ptr<const Trace> trace, std::string_v
   stream.get_next = [](ArrowArrayStream* self, ArrowArray* out) { return of(self).next(*out); };
   stream.get_last_error = [](ArrowArrayStream* self) { return of(self).last_error(); };
   stream.release = [](ArrowArrayStream* self) {
-    delete &of(self);
+    std::unique_ptr<TableStream> stream(&of(self));
+    if (!stream->is_of_this_process()) HomeProcess::leave(std::move(stream));
     *self = {};
   };
   return {};

@@ -14,10 +14,12 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "model/file/scratch_file.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "model/trace/workers/home_process.h"
 #include "read_guard.h"
 
 namespace lanescope {
@@ -58,6 +60,7 @@ struct ScratchMemory::State {
   bool stopping = false;
   std::uint64_t files_at_least = 0;  // resident bytes of other files than blocks: the least that was seen
   std::unique_ptr<ScratchFile> file;
+  const HomeProcess home;
   std::thread writer, watch;  // last: they use all of the above
 
   // All of these functions require: `mutex` is held.
@@ -199,6 +202,10 @@ struct ScratchMemory::State {
 
 ScratchMemory::ScratchMemory() : state_(std::make_unique<State>()) {}
 ScratchMemory::~ScratchMemory() {
+  if (!state_->home.is_here()) {
+    HomeProcess::leave(std::move(state_));
+    return;
+  }
   {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = true;

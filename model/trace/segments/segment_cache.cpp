@@ -14,6 +14,7 @@
 
 #include "model/file/memory_limits.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "model/trace/workers/home_process.h"
 #include "model/trace/workers/usable_cores.h"
 
 namespace lanescope {
@@ -62,6 +63,7 @@ struct SegmentCache::State {
   std::size_t unasked = 0;    // number of entries that nobody has asked for
   std::condition_variable added;
   bool stopping = false;
+  const HomeProcess home;
   std::vector<std::thread> threads;  // last: they use all of the above
 
   // Counts the bytes for as long as anybody holds what takes them.
@@ -330,6 +332,10 @@ struct SegmentCache::State {
 
 SegmentCache::SegmentCache() : state_(std::make_unique<State>()) { state_->problems.reserve(kProblems); }
 SegmentCache::~SegmentCache() {
+  if (!state_->home.is_here()) {
+    HomeProcess::leave(std::move(state_));
+    return;
+  }
   {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = true;
