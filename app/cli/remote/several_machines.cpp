@@ -4,14 +4,15 @@
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <list>
@@ -254,12 +255,21 @@ void Machines::drop_question() {
 
 int exit_code(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-// Of the files that were there before, those that were written since.
-void tell_how_to_open(const Arguments& files, std::filesystem::file_time_type begin) {
+// Differs once the file was replaced or written to. Nothing if there is no such file.
+using FileState = std::optional<std::array<std::uint64_t, 5>>;
+
+FileState state_of(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return std::array{std::uint64_t{status.st_dev}, std::uint64_t{status.st_ino}, static_cast<std::uint64_t>(status.st_size),
+                    static_cast<std::uint64_t>(status.st_mtim.tv_sec), static_cast<std::uint64_t>(status.st_mtim.tv_nsec)};
+}
+
+// Names the files that were made: those that are not as they were before.
+void tell_how_to_open(const Arguments& files, const std::vector<FileState>& before) {
   Arguments command{"lanescope-ui", "--together"};
-  std::error_code missing;
-  for (const std::string& file : files)
-    if (std::filesystem::is_regular_file(file, missing) && std::filesystem::last_write_time(file, missing) >= begin) command.push_back(file);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (const FileState now = state_of(files[i]); now && now != before[i]) command.push_back(files[i]);
   if (command.size() > 3) std::cerr << "Open them as one trace with: " << command_text(command) << '\n';
 }
 
@@ -269,8 +279,8 @@ int record_on_each(const RemoteOptions& remote, const std::string& command, cons
   Arguments files;
   const Result<std::vector<std::string>> outputs = outputs_of(output, remote.targets, files);
   if (!outputs) return fail(outputs.error());
-  // File systems round times, some to two seconds.
-  const std::filesystem::file_time_type begin = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(2);
+  std::vector<FileState> before;
+  for (const std::string& file : files) before.push_back(state_of(file));
   const Result<std::vector<std::string>> names = remote::names_of_machines(remote.targets);
   if (!names) return fail(names.error());
   Machines machines(program, *names, signals_for_all());
@@ -288,7 +298,7 @@ int record_on_each(const RemoteOptions& remote, const std::string& command, cons
   if (failure) machines.end_all(SIGTERM);
   const std::uint64_t came = machines.await();
   if (failure) return fail(*failure);
-  tell_how_to_open(files, begin);
+  tell_how_to_open(files, before);
   const std::vector<int> statuses = machines.statuses();
   const auto bad = std::find_if(statuses.begin(), statuses.end(), [](int status) { return exit_code(status) != kSuccess; });
   if (bad == statuses.end()) return kSuccess;

@@ -107,6 +107,11 @@ check "both: messages do not say which machine they are of" 'grep -q "^train    
 check "both: it is not said how to open them" 'grep -q "lanescope-ui --together .*/both-train.trace .*/both-123_node4.trace" messages'
 (cd "$folder/here" && mkdir numbered && cd numbered && touch report1-train.trace && "$lanescope" profile $both $quiet -- "$program" > /dev/null 2> ../messages)
 check "both: without a name, each file has a number of its own" 'whole numbered/report2-train && whole numbered/report1-123_node4 && grep -q "lanescope-ui --together .*report2-train.trace .*report1-123_node4.trace" messages'
+"$lanescope" profile $both $quiet -o both -- "$program" > output 2> messages
+check "both: earlier files are named, though nothing was recorded" '[ $? = 1 ] && [ "$(grep -c "exists already" messages)" = 2 ] && ! grep -q "lanescope-ui --together" messages'
+rm both-train.trace
+"$lanescope" profile $both $quiet -o both -- "$program" > output 2> messages
+check "both: an earlier file is named beside a new one" '[ $? = 1 ] && whole both-train && ! grep -q "lanescope-ui --together" messages'
 "$lanescope" profile $both -t none -s none --cpuctxsw none -o coded -- sh -c 'exit 3' > output 2> messages
 code=$?
 check "both: the program's code is lost, $code" '[ $code = 3 ]'
