@@ -1,9 +1,11 @@
 """The magics, in IPython as notebooks run it."""
 
+import asyncio
 import os
 import pathlib
 import tempfile
 import unittest
+import warnings
 import xml.etree.ElementTree as xml
 
 import support
@@ -120,6 +122,30 @@ class Magics(unittest.TestCase):
             self.assertEqual(said.stderr.count("\n"), 1)
             self.assertNotIn("has_run", self.shell.user_ns)
         self.assertEqual(pathlib.Path("kept.trace").read_text(), "mine")
+
+    def test_a_cell_that_awaits_is_refused_where_a_loop_runs_it(self):
+        cell = "%%lanescope -t nvtx -s none --cpuctxsw=none\nimport asyncio\nbegun = 1\nawait asyncio.sleep(0)\nbegun = 2"
+        def run_in_loop(text):  # as Jupyter does
+            return asyncio.run(self.shell.run_cell_async(text, transformed_cell=self.shell.transform_cell(text)))
+        with capture_output() as said:
+            outer = run_in_loop(cell)
+        self.assertIsInstance(outer.error_in_exec, _notebook.UsageError)
+        self.assertIn("with lanescope.record(", said.stderr)
+        self.assertNotIn("begun", self.shell.user_ns)
+        with capture_output() as said:
+            outer = run_in_loop(cell.replace("await asyncio.sleep(0)", "async def later(): await asyncio.sleep(0)"))
+        self.assertEqual((outer.success, self.shell.user_ns.pop("begun"), len(said.outputs)), (True, 2, 1))
+        _, pages = self.run_cell(cell)  # as in a terminal
+        self.assertEqual((self.shell.user_ns.pop("begun"), len(pages)), (2, 1))
+
+    def test_a_cell_of_which_nothing_is_recorded_has_run(self):
+        with capture_output() as said, warnings.catch_warnings():
+            warnings.simplefilter("always")
+            outer = self.shell.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none --capture-range=nvtx --nvtx-capture=never\nhas_run = 1")
+        self.assertTrue(outer.success)
+        self.assertEqual((self.shell.user_ns.pop("has_run"), said.outputs), (1, []))
+        self.assertIn('One begins with the NVTX range "never"', said.stderr)
+        self.assertIn("Nothing was recorded", said.stderr)
 
     def test_a_cell_that_runs_again_replaces_the_file_that_it_wrote(self):
         options = "%%lanescope -t nvtx -s none --cpuctxsw=none -o run -v trace\n"

@@ -111,6 +111,15 @@ class Blocks(Recorded):
         """)
         self.assertEqual(self.ranges(), ["work"])
 
+    def test_a_recording_without_a_file_says_why(self):
+        output, errors = self.run_program("""
+            with lanescope.record("x.trace", trace="nvtx", capture_range="nvtx", nvtx_capture="never", **QUIET) as recording:
+                with annotate("work"): pass
+            print(recording.paths)
+        """)
+        self.assertEqual(output, "[]\n")
+        self.assertIn('RecordingWarning: No file was made: no capture began or was kept. One begins with the NVTX range "never"', errors)
+
     def test_nothing_is_said_of_a_recording_in_which_nothing_is_missing(self):
         said = re.search(r'kNamingMessage = "(.*)";', (ROOT / "collector/include/collector/session/recording.h").read_text()).group(1)
         slow = self.folder / "slow"  # prints what the recorder prints if names take longer than two seconds

@@ -5,10 +5,12 @@ The display is HTML with one inline picture and no script, so it stays in the sa
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import html
 import os
 import re
+import sys
 import tempfile
 from dataclasses import dataclass
 from typing import Any, Iterator, Optional
@@ -177,18 +179,33 @@ class LanescopeMagics(Magics):  # type: ignore[misc]
         elif self._may_replace(options["output"]):
             options.setdefault("force", True)
         kept = os.path.abspath(options["output"])
+        self._refuse_await(cell if cell is not None else statement)
         with contextlib.ExitStack() as until_recorded:
             with _in_one_line():
                 recording = until_recorded.enter_context(Recording(**options))
             result = self.shell.run_cell(cell if cell is not None else statement)  # shows the errors of the cell
-        self._kept[kept] = _Kept(recording.path, _identity(recording.path), *self._this_run())
-        if variable:
-            self.shell.user_ns[variable] = recording.open()
-        display(Summary(recording, report))
+        if recording.paths:
+            self._kept[kept] = _Kept(recording.path, _identity(recording.path), *self._this_run())
+            if variable:
+                self.shell.user_ns[variable] = recording.open()
+            display(Summary(recording, report))
+        else:
+            print("Nothing was recorded, so there is nothing to show.", file=sys.stderr)
         problem = result.error_before_exec or result.error_in_exec
         if problem is not None:  # so that running all cells stops here
             problem._render_traceback_ = lambda: []  # it has been shown already
             raise problem
+
+    def _refuse_await(self, code: str) -> None:
+        """Fails if the code has an `await` outside of functions and the loop that would run it runs us. Jupyter has such a loop, IPython in a terminal has none."""
+        assert self.shell is not None
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        if self.shell.should_run_async(code, transformed_cell=self.shell.transform_cell(code)):
+            raise UsageError("A cell that has await outside of functions can't be run by %%lanescope: put what is to be recorded under "
+                             "\"with lanescope.record('run.trace'):\" in the cell.")
 
     def _this_run(self) -> "tuple[Optional[str], int]":
         """The id of the cell that runs, and the number of this run."""

@@ -25,6 +25,7 @@ from ._process import LOOK, Patience, Process
 
 _PREFIX = "lanescope: "  # of the sentences that the program prints
 _BUSY = "Looking up the names of the code that ran"  # tells users at a terminal why they wait; it does not mean that something is missing
+_NO_FILE = "No file was made: "
 _LARGEST_ANSWER = 64 << 10
 _LONGEST_FOLDER = 56  # bytes, as app/cli/session/session_directory.h has it
 _ERRORS = 2  # the descriptor to which the recorder prints
@@ -106,6 +107,7 @@ class Recorder:
         self.name = f"python-{os.getpid()}-{_count}"
         self.messages: "list[str]" = []
         self.files: "list[str]" = []
+        self.no_file = ""  # why there is no file
         try:
             self._folder = os.getcwd()
         except OSError as error:
@@ -282,6 +284,8 @@ class Recorder:
             if text.startswith(("Recording process ", "Attached to process ")):
                 self._has_begun = True
                 self._has_spoken.set()
+            elif text.startswith(_NO_FILE):
+                self.no_file = text
             elif text.startswith(_PREFIX) and not text.startswith(_PREFIX + _BUSY):
                 self._last_word = text[len(_PREFIX):]
                 self.messages.append(self._last_word)

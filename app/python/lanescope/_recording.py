@@ -180,7 +180,8 @@ class Recording:
     def _take_results(self, recorder: Optional[Recorder]) -> None:
         if recorder:
             self.paths += recorder.files
-            for message in recorder.messages:
+            unexplained = [recorder.no_file] if recorder.no_file and not self._schedule else []  # a loop may end before its first recorded step
+            for message in recorder.messages + unexplained:
                 warnings.warn(message, RecordingWarning, stacklevel=4)
 
     def _go_to_step(self) -> None:
