@@ -27,7 +27,7 @@ class Ranges(Recorded):
             rows = database.execute("SELECT int64Value, doubleValue FROM NVTX_EVENTS WHERE end IS NOT NULL ORDER BY start").fetchall()
         self.assertEqual([(value, type(value)) for row in rows for value in row],
                          [(value, type(value)) for row in [(1, None), (None, 1.0), (-7, None), (None, None), (None, 0.5), (3, None)] for value in row])
-        for wrong in ("'x', payload=object()", "'x', payload='1'", "5"):
+        for wrong in ("'x', payload=object()", "'x', payload='1'", "5", "'x', domain=5"):
             with self.assertRaisesRegex(TypeError, "is a (number|text), not"):
                 eval(f"lanescope.annotate({wrong})")
         with self.assertRaises(TypeError):
@@ -39,10 +39,44 @@ class Ranges(Recorded):
         self.assertEqual(len(kinds), 3)
         self.assertIsNot(lanescope.annotate("x", domain="a"), lanescope.annotate("x", domain="b"))
 
+    def test_blocks_that_await_have_a_beginning_and_an_end_of_their_own(self):
+        self.run_program("""
+            import asyncio
+            async def outlives(domain, others_end):
+                async with annotate("outer", domain=domain):
+                    async with annotate("outer", domain=domain): await others_end.wait()
+            async def ends_first(domain, others_end):
+                async with annotate("other", payload=7, domain=domain): await asyncio.sleep(0)
+                with annotate("between"): others_end.set()
+            async def begun_before(goes_on):
+                async with annotate("before"): await goes_on.wait()
+            async def main():
+                goes_on = asyncio.Event()
+                before = asyncio.create_task(begun_before(goes_on))
+                await asyncio.sleep(0)
+                with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                    goes_on.set()
+                    await before
+                    for domain in (None, "tasks"):
+                        others_end = asyncio.Event()
+                        await asyncio.gather(outlives(domain, others_end), ends_first(domain, others_end))
+                async with annotate("after"): pass
+            asyncio.run(main())
+        """)
+        with lanescope.open(self.folder / "x.trace") as trace:
+            rows = trace.nvtx_ranges[["name", "start", "duration"]].to_numpy()
+        found = sorted((int(start), int(start + duration), name) for start, duration, name in zip(rows["start"], rows["duration"], rows["name"]))
+        self.assertEqual([name for _, _, name in found], ["outer", "outer", "other", "between"] * 2)
+        for outer, inner, other, between in (found[:4], found[4:]):
+            times = [outer[0], inner[0], other[0], other[1], between[0], between[1], inner[1], outer[1]]
+            self.assertEqual(times, sorted(times))
+
     def test_payloads_that_do_not_fit_are_refused(self):
         for payload in (1 << 63, -(1 << 63) - 1):
             with self.assertRaisesRegex(ValueError, "64 bits"):
                 lanescope.annotate("x", payload=payload)
+        with self.assertRaisesRegex(ValueError, "32 bits"):
+            lanescope.annotate("x", color=1 << 32)
         lanescope.annotate("x", payload=-(1 << 63))
         lanescope.annotate("x", payload=float(1 << 63))
 

@@ -1,5 +1,6 @@
 """Recordings of parts of a program: of the calls of a function, and of the steps of a loop."""
 
+import functools
 import pathlib
 import sys
 import unittest
@@ -85,9 +86,10 @@ class Functions(Recorded):
             yield
         async def both():
             yield
+        partial = functools.partial(coroutine)
         for decorator in (lanescope.profile, lanescope.annotate("x")):
-            for function in (coroutine, generator, both):
-                with self.assertRaisesRegex(TypeError, "coroutine" if function is coroutine else "generator"):
+            for function in (coroutine, generator, both, partial):
+                with self.assertRaisesRegex(TypeError, "coroutine" if function in (coroutine, partial) else "generator"):
                     decorator(function)
 
 

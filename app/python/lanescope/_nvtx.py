@@ -8,6 +8,7 @@ puts its functions into the table that is kept here. So every tool that supports
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import ctypes
 import functools
 import inspect
@@ -15,15 +16,15 @@ import numbers
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple, TypeVar, Union
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _CALLBACKS, _VERSION = 1, 3                # export tables
 _CORE, _DOMAINS = 1, 5                     # modules of functions: without and with a domain
 _FUNCTIONS = 16                            # functions in each module
-_RANGE_PUSH_EX, _RANGE_POP = 8, 11         # in the first module
-_DOMAIN_PUSH_EX, _DOMAIN_POP, _DOMAIN_CREATE = 4, 5, 12  # in the second module
+_RANGE_START_EX, _RANGE_END, _RANGE_PUSH_EX, _RANGE_POP = 4, 7, 8, 11  # in the first module
+_DOMAIN_START_EX, _DOMAIN_END, _DOMAIN_PUSH_EX, _DOMAIN_POP, _DOMAIN_CREATE = 2, 3, 4, 5, 12  # in the second module
 _COLOR_ARGB, _MESSAGE_UTF8 = 1, 1
 _PAYLOAD_INT64, _PAYLOAD_DOUBLE = 2, 3
 
@@ -83,12 +84,22 @@ _PUSH = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Attributes))
 _POP = ctypes.PYFUNCTYPE(ctypes.c_int)
 _PUSH_IN = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Attributes))
 _POP_IN = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+_START = ctypes.PYFUNCTYPE(ctypes.c_uint64, ctypes.POINTER(_Attributes))
+_END = ctypes.PYFUNCTYPE(None, ctypes.c_uint64)
+_START_IN = ctypes.PYFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.POINTER(_Attributes))
+_END_IN = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64)
 _CREATE = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)
 _push: Optional[Any] = None
 _pop: Optional[Any] = None
 _push_in: Optional[Any] = None
 _pop_in: Optional[Any] = None
 _create: Optional[Any] = None
+_start: Optional[Any] = None
+_end: Optional[Any] = None
+_start_in: Optional[Any] = None
+_end_in: Optional[Any] = None
+_Begun = Tuple["Range", Optional[Callable[[], None]]]
+_begun: "contextvars.ContextVar[Tuple[_Begun, ...]]" = contextvars.ContextVar("lanescope_begun", default=())  # in this task by `async with`, with their ends
 _domains: Dict[str, int] = {}  # the tool's handles
 _setup = threading.RLock()  # reentrant, because a signal handler may start a range, too
 _was_set_up = False
@@ -101,7 +112,7 @@ _loaded = -1  # how many libraries were loaded when the agent was last looked fo
 
 def install(tool: ctypes.CDLL) -> bool:
     """Connects the ranges of this process to a tool's library. Returns whether it accepts them."""
-    global _push, _pop, _push_in, _pop_in, _create, _was_set_up
+    global _push, _pop, _push_in, _pop_in, _create, _start, _end, _start_in, _end_in, _was_set_up
     _was_set_up = True
     is_taken = tool.InitializeInjectionNvtx2(_get_export_table)
     push, pop = _slots[_CORE][_RANGE_PUSH_EX], _slots[_CORE][_RANGE_POP]
@@ -111,6 +122,12 @@ def install(tool: ctypes.CDLL) -> bool:
     push_in, pop_in, create = (_slots[_DOMAINS][function] for function in (_DOMAIN_PUSH_EX, _DOMAIN_POP, _DOMAIN_CREATE))
     if push_in and pop_in and create:
         _push_in, _pop_in, _create = _PUSH_IN(push_in), _POP_IN(pop_in), _CREATE(create)
+    start, end = _slots[_CORE][_RANGE_START_EX], _slots[_CORE][_RANGE_END]
+    if start and end:
+        _start, _end = _START(start), _END(end)
+    start_in, end_in = _slots[_DOMAINS][_DOMAIN_START_EX], _slots[_DOMAINS][_DOMAIN_END]
+    if start_in and end_in:
+        _start_in, _end_in = _START_IN(start_in), _END_IN(end_in)
     _push, _pop = _PUSH(push), _POP(pop)
     return True
 
@@ -229,8 +246,12 @@ class Range(contextlib.ContextDecorator):
             payload = _plain(payload)
         if color is not None and not isinstance(color, int):
             raise TypeError(f"A color is a number, such as 0xFF76B900 (ARGB), not {color!r}.")
+        if color is not None and not -(1 << 31) <= color < 1 << 32:
+            raise ValueError(f"A color has 32 bits (ARGB): {color:#x} does not fit.")
         if not isinstance(message, str):
             raise TypeError(f"The name of a range is a text, not {type(message).__name__}.")
+        if domain is not None and not isinstance(domain, str):
+            raise TypeError(f"The name of a domain is a text, not {type(domain).__name__}.")
         self._attributes = _attributes(message, color, payload)
         self._domain = domain
 
@@ -254,9 +275,35 @@ class Range(contextlib.ContextDecorator):
         else:
             _pop()
 
+    # Ranges of one thread nest, and those of tasks, which take turns on one thread, do not. So these have a beginning and an end of their own.
+    async def __aenter__(self) -> "Range":
+        if _push is None and _now() >= _next_look:
+            _look_for_tool()
+        _begun.set((*_begun.get(), (self, self._begin())))
+        return self
+
+    async def __aexit__(self, kind: object, value: object, traceback: object) -> None:
+        begun = _begun.get()
+        for i in reversed(range(len(begun))):
+            if begun[i][0] is self:
+                _begun.set(begun[:i] + begun[i + 1:])
+                if end := begun[i][1]:
+                    end()
+                return
+
+    def _begin(self) -> Optional[Callable[[], None]]:
+        """Begins a range that other ranges may overlap, and returns what ends it; None without a tool."""
+        if self._domain is not None and _start_in is not None and _end_in is not None:
+            domain = _handle_of(self._domain)
+            return functools.partial(_end_in, domain, _start_in(domain, self._attributes))
+        if _start is not None and _end is not None:
+            return functools.partial(_end, _start(self._attributes))
+        return None
+
     def __call__(self, function: _Function) -> _Function:
         if kind := returns_before_it_runs(function):
-            raise TypeError(f"annotate can't mark {function.__qualname__}: it is {kind}, and ranges of one thread nest. Mark a block in it.")
+            raise TypeError(f"annotate can't mark {getattr(function, '__qualname__', function)}: it is {kind}, and ranges of one thread nest. "
+                            "Mark a block in it; where the block awaits, by async with.")
         return super().__call__(function)
 
 
@@ -267,9 +314,10 @@ def _range(message: str, color: Optional[int] = None, payload: Union[int, float,
 
         with lanescope.annotate("load", payload=batch): ...
         @lanescope.annotate("forward", color=0xFF76B900)
+        async with lanescope.annotate("request"): ...
 
     `color` is ARGB, `payload` is a number that is stored with the range, and `domain` is the NVTX domain of the range. Ranges of one thread and domain
-    nest. The result may be entered any number of times, on any thread.
+    nest; those of `async with`, for blocks that await, may overlap. The result may be entered any number of times, on any thread.
     """
     return Range(message, color, payload, domain)
 

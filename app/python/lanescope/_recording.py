@@ -265,7 +265,7 @@ def profile(function: "Union[_Function, _Path, None]" = None, **options: Any) ->
 
 def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, Any]") -> _Function:
     if kind := returns_before_it_runs(function):
-        raise TypeError(f"profile can't record {function.__qualname__}: it is {kind}. Record the call that runs it.")
+        raise TypeError(f"profile can't record {getattr(function, '__qualname__', function)}: it is {kind}. Record the call that runs it.")
 
     # Callable objects have no name; an object of functools.partial stands for its function.
     named = getattr(function, "func", function)
