@@ -114,9 +114,14 @@ remote::RecorderToCopy this_recorder() {
 enum class Originals { kKept, kRemoved };
 
 void tell_files(const remote::WorkOutcome& outcome, Originals originals) {
-  if (outcome.files.empty()) return;
+  const auto is_here = [](const remote::CopiedFile& file) {
+    std::error_code unknown;
+    return fs::exists(fs::symlink_status(file.path, unknown));
+  };
+  if (std::none_of(outcome.files.begin(), outcome.files.end(), is_here)) return;
   std::cerr << (outcome.failure ? "Copied so far:\n" : originals == Originals::kRemoved ? "Copied, and removed there:\n" : "Copied, and the same as there:\n");
-  for (const remote::CopiedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << " (" << bytes_text(file.bytes) << ")\n";
+  for (const remote::CopiedFile& file : outcome.files)
+    if (is_here(file)) std::cerr << '\t' << file.path.string() << " (" << bytes_text(file.bytes) << ")\n";
 }
 
 // True if the files have an index. Only a recorder that has reached its end writes one.
@@ -179,7 +184,8 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   for (const std::string& loss : text.losses()) std::cerr << "lanescope: " << loss << '\n';
   if (!is_command) tell_files(outcome, is_recording && outcome.recording.empty() ? Originals::kRemoved : Originals::kKept);
   if (!outcome.recording.empty())
-    std::cerr << "The recording is there still. Fetch it with: " << command_text(remote::fetch_command(there, outcome.recording)) << '\n';
+    std::cerr << "The recording is there still" << (outcome.is_known ? "" : ", and its program may run on")
+              << ". Fetch it with: " << command_text(remote::fetch_command(there, outcome.recording)) << '\n';
   if (outcome.failure) return fail(*outcome.failure);
   const int code = exit_code(outcome, is_recording);
   if (outcome.is_known) keep_code(code);

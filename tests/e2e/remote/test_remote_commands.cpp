@@ -367,13 +367,26 @@ TEST_CASE("Ctrl+C ends a fetch, and not the program whose recording it copies") 
     fetch.wait_for_line("ready");  // what was printed there is copied, too
     kill(fetch.pid(), signal);
     CHECK(fetch.wait() == 1);
-    CHECK_THAT(fetch.messages(), contains_text("Left before all was copied.") && contains_text("--recording " + machines.kept()));
+    CHECK_THAT(fetch.messages(), contains_text("Left before all was copied.") && contains_text("there still, and its program may run on. Fetch it with") &&
+                                     contains_text("--recording " + machines.kept()));
   }
   CHECK_THAT(machines.run({"fetch", "--list"}).output, contains_text("runs"));
   CHECK(machines.run({"shutdown"}).code == 0);
   const Ran fetched = machines.run({"fetch", "--recording", machines.kept(), "-o", "fetched"});
   CHECK(fetched.code == 7);
   CHECK(steps(machines.here() / "fetched.trace") == 1'000);
+}
+
+TEST_CASE("a copy that is removed here while it grows is not named, and the recording stays there") {
+  const TwoMachines machines;
+  LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", endless(), "7"})), machines.environment());
+  recorder.wait_for_line("ready");
+  REQUIRE(fs::remove(machines.here() / "run.trace"));
+  kill(recorder.pid(), SIGINT);
+  CHECK(recorder.wait() == 1);
+  CHECK_THAT(recorder.messages(), contains_text("run.trace was removed or replaced while it was copied") &&
+                                      contains_text("The recording is there still. Fetch it with") && !contains_text("Copied so far"));
+  CHECK(machines.count_there() == 1);
 }
 
 TEST_CASE("a process there is attached to from here") {
