@@ -62,6 +62,20 @@ class Refusals(Recorded):
         self.assertEqual(self.ranges(), ["by its launcher", "and on"])
         self.assertFalse((self.folder / "y.trace").exists())
 
+    def test_an_option_that_no_program_can_take(self):
+        output, _ = self.run_program("""
+            before = len(os.listdir("/proc/self/fd"))
+            try:
+                lanescope.start("x\\0y.trace", trace="nvtx", **QUIET)
+            except lanescope.RecordingError as error:
+                print(error)
+            print(len(os.listdir("/proc/self/fd")) - before)
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                with annotate("work"): pass
+        """)
+        self.assertRegex(output, r"lanescope can't be run: embedded null byte\.\n0\n$")
+        self.assertEqual(self.ranges(), ["work"])
+
     def test_without_the_program(self):
         text = """
             try:

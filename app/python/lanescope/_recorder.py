@@ -137,9 +137,9 @@ class Recorder:
                 with theirs, tells, speaks:
                     self._starter = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=speaks.number,
                                                      pass_fds=[theirs.number, tells.number], start_new_session=True)
-            except OSError as error:
+            except (OSError, RuntimeError, ValueError) as error:  # also a NUL in an option, or an interpreter that may start no programs
                 self._close()
-                raise RecordingError(f"{command[0]} can't be run: {error.strerror}.") from error
+                raise RecordingError(f"{command[0]} can't be run: {getattr(error, 'strerror', None) or error}.") from error
             self._records = b""
             self._words = b""
             try:
