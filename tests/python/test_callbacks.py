@@ -93,6 +93,23 @@ class Trainings(unittest.TestCase):
                 with lanescope.open(f"{folder}/{name}.trace") as trace:
                     self.assertEqual(len(trace.nvtx_ranges), count)
 
+    def test_steps_are_marked_in_what_another_recorder_records(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text = """
+                from lanescope import callbacks
+                steps = callbacks._Steps("own.trace", None, {"trace": "nvtx", "sample": "none"})
+                for _ in range(2):
+                    steps.begin(0)
+                    for _ in range(3): steps.step_begins()
+                    steps.end()
+            """
+            done = subprocess.run([support.program(), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", sys.executable, "-B", "-c", textwrap.dedent(text)],
+                                  cwd=folder, text=True, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(support.ROOT / "app" / "python")})
+            self.assertIn("This process is being recorded already", done.stderr)
+            self.assertFalse(os.path.exists(f"{folder}/own.trace"))
+            with lanescope.open(f"{folder}/x.trace") as trace:
+                self.assertEqual(list(trace.nvtx_ranges["name"]), ["step 0", "step 1", "step 2"] * 2)
+
     def test_a_training_goes_on_where_nothing_can_be_recorded(self):
         with tempfile.TemporaryDirectory() as folder:
             steps = callbacks._Steps(pathlib.Path(folder) / "none" / "run.trace", None, dict(QUIET))

@@ -4,7 +4,7 @@
     trainer = lightning.Trainer(callbacks=[lanescope.callbacks.lightning("run.%q{RANK}.trace", ranks=[0, 1], schedule=...)])
 
 A problem with a recording is a RecordingWarning, and the training goes on. Each step of the training, up to the start of the next one, is an NVTX range
-"step N". `ranks` are the ranks to record; all if it is left out.
+"step N", also in what another recorder (`lanescope profile`) records of this process. `ranks` are the ranks to record; all if it is left out.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import warnings
 from importlib import import_module
-from typing import Any, Collection, Iterator, Optional
+from typing import Any, Collection, Iterator, Optional, Union
 
-from ._errors import ProgramError, RecordingError, RecordingWarning
+from ._errors import ProgramError, RecordingError, RecordingWarning, UnderWayElsewhere
+from ._nvtx import Range, annotate
 from ._recording import Recording, _Path, numbered
 
 __all__ = ["lightning", "transformers"]
@@ -29,6 +30,27 @@ def _warning() -> Iterator[None]:
         warnings.warn(str(error), RecordingWarning, stacklevel=4)
 
 
+class _Marks:
+    """Marks steps as a Recording does, in what another recorder records."""
+
+    def __init__(self) -> None:
+        self._step = 0
+        self._range: Optional[Range] = None
+
+    def mark_step(self) -> None:
+        self._range = annotate(f"step {self._step}").__enter__()
+
+    def step(self) -> None:
+        self.stop()
+        self._step += 1
+        self.mark_step()
+
+    def stop(self) -> None:
+        if self._range:
+            self._range.__exit__()
+            self._range = None
+
+
 class _Steps:
     """A recording that starts and ends with a training."""
 
@@ -37,6 +59,7 @@ class _Steps:
         self._is_first = True
         self._trainings = 0
         self.recording: Optional[Recording] = None
+        self._loop: "Union[Recording, _Marks, None]" = None  # the recording, or what marks the steps in its place
 
     def begin(self, rank: int) -> None:
         if self._ranks is None or rank in self._ranks:
@@ -44,19 +67,23 @@ class _Steps:
             self._is_first = True
             self._trainings += 1
             with _warning():
-                self.recording = Recording(self._output and numbered(self._output, self._trainings), **self._options).start()
+                try:
+                    self._loop = self.recording = Recording(self._output and numbered(self._output, self._trainings), **self._options).start()
+                except UnderWayElsewhere:
+                    self._loop = _Marks()
+                    raise
 
     def step_begins(self) -> None:
-        if self.recording and self._is_first:
-            self.recording.mark_step()
-        elif self.recording:
-            self.recording.step()
+        if self._loop and self._is_first:
+            self._loop.mark_step()
+        elif self._loop:
+            self._loop.step()
         self._is_first = False
 
     def end(self) -> None:
-        if self.recording:
+        if self._loop:
             with _warning():
-                self.recording.stop()
+                self._loop.stop()
 
 
 def transformers(output: Optional[_Path] = None, *, ranks: Optional[Collection[int]] = None, **options: Any) -> Any:
