@@ -80,6 +80,8 @@ def names_in(*arguments):
 
 def bash(pages, reports, rules):
     lines = ["# Completions of lanescope for bash.", "_lanescope() {", "  local command=${COMP_WORDS[1]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options values",
+             "  # bash takes = for a word of its own.",
+             "  if [ \"$word\" = = ]; then word=; elif [ \"$before\" = = ]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi",
              "  COMPREPLY=()", "  if [ \"$COMP_CWORD\" = 1 ]; then",
              f"    COMPREPLY=($(compgen -W '{' '.join(page.name for page in pages)} --help --version' -- \"$word\"))", "    return", "  fi", "  case $command in"]
     for page in pages:

@@ -53,6 +53,10 @@ becomes() {
 becomes 'lanescope prof' profile
 becomes 'lanescope profile --capture-range-' "--capture-range-end$([ "$shell" = zsh ] && echo = || true)"
 becomes 'lanescope stats -r cuda_gpu_kern_g' cuda_gpu_kern_gb_sum
+if [ "$shell" = bash ]; then  # it passes = as a word of its own
+  becomes 'lanescope stats --report = cuda_gpu_kern_g' cuda_gpu_kern_gb_sum
+  becomes 'lanescope analyze --rule =' "$(bash_offers 'lanescope analyze --rule ""')"
+fi
 # After the program, the program's own completion takes over: nothing of ours is offered, only what the shell has for a program that it knows.
 [ "$shell" = bash ] && becomes 'lanescope profile -o x ls --capture' ''
 [ "$shell" = bash ] || becomes 'lanescope profile -o x --force-overwrite ls --almost-' --almost-all
