@@ -143,6 +143,19 @@ class Blocks(Recorded):
                 """)
                 self.assertEqual(output, "1\n")
 
+    def test_a_program_whose_sockets_never_block(self):
+        self.run_program("""
+            import socket
+            set_timeout = socket.socket.settimeout
+            def set_timeout_as_gevent_does(self, seconds):
+                set_timeout(self, seconds)
+                os.set_blocking(self.fileno(), False)
+            socket.socket.settimeout = set_timeout_as_gevent_does
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                with annotate("work"): pass
+        """)
+        self.assertEqual(self.ranges(), ["work"])
+
     def test_a_program_without_standard_streams(self):
         self.run_program("""
             for descriptor in (0, 1, 2): os.close(descriptor)

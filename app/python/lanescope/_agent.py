@@ -80,6 +80,7 @@ class Agent:
     def join(self, descriptor: Descriptor, connection: socket.socket, session: bytes) -> None:
         """Gives the agent the connection, whose descriptor is `descriptor`."""
         connection.settimeout(None)  # the agent waits for answers
+        os.set_blocking(connection.fileno(), True)  # sockets of gevent never block, whatever their timeout
         descriptor.give_away()  # the agent closes it in children
         code = self._attach(b"fd:%d:%s" % (connection.fileno(), session))
         if code != 0:
