@@ -234,6 +234,43 @@ class Ranks(unittest.TestCase):
             for recipe in ("desync", "straggler"):
                 self.assertIn("Of 5 ranks, 2 have no file here (1, 4)", " ".join(Fleet(folder, HERE).ask(recipe).sentences))
 
+    @unittest.skipUnless(make_fleet, "make_fleet.py needs protobuf")
+    def test_waits_for_a_rank_without_a_file_are_told(self):
+        recipes = ("collectives", "straggler", "slow_link", "network", "what_if")
+        caution = "Where ranks here wait for one without a file, that time counts as transfer."
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            make_fleet.straggler(folder, ranks=4, late=2, lateness=12_000_000)
+            for recipe in recipes:
+                self.assertNotIn(caution, Fleet(folder, HERE).ask(recipe).sentences, recipe)
+            whole = Fleet(folder, HERE).ask("collectives")
+            (folder / "rank002.trace").unlink()
+            for recipe in recipes:
+                sentences = Fleet(folder, HERE).ask(recipe).sentences
+                self.assertIn(caution, sentences, recipe)
+                self.assertIn("Of 4 ranks, 1 has no file here (2): what is said is of the others.", sentences, recipe)
+            late = Fleet(folder, HERE).ask("straggler").sentences[-1]
+            self.assertEqual(late, "No rank that has a file is late by itself for 2 % of the loop or more; whether one without a file is, can't be told.")
+            part = Fleet(folder, HERE).ask("collectives")
+        self.assertIn("the transfer itself takes at most 12", part.sentences[-1])
+        self.assertNotIn("at most", whole.sentences[-1])
+        for answer in (whole, part):  # NCCL's own tests: 2 (n - 1) / n for the four ranks of the communicator
+            for row in answer.tables[0].records():
+                self.assertEqual(row["Ranks"], 4)
+                self.assertAlmostEqual(row["Bus bandwidth"], 1.5 * row["Algorithm bandwidth"])
+
+    def test_a_link_that_leads_nowhere_is_a_file_that_cannot_be_read(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            shutil.copy(RANK, folder / "rank0.trace")
+            (folder / "rank1.trace").symlink_to(folder / "gone")
+            for asked in (folder, f"{folder}:2"):
+                fleet = Fleet(asked, HERE)
+                fleet.ask("cuda_gpu_kern_sum")
+                said = [(state.path, state.read, state.reason) for state in fleet.outcome.files]
+                self.assertEqual(said[0][:2], (str(folder / "rank0.trace"), True))
+                self.assertEqual(said[1:], [(str(folder / "rank1.trace"), False, "It can't be read: No such file or directory.")])
+
     def test_one_rank_alone_is_no_fleet(self):
         for recipe in ("straggler", "collectives", "desync", "align", "slow_link", "imbalance"):
             self.assertIn("There are no collectives that two ranks came to", " ".join(Fleet(RANK, HERE).ask(recipe).sentences), recipe)

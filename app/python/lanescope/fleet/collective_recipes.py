@@ -80,8 +80,15 @@ def _about_ranks(parts: "list[RankCollectives]", groups: "list[Matched]") -> "li
     missing = max((part.member.world or 0 for part in parts), default=0) - len(ranks)
     if ranks and missing > 0:
         first = [str(rank) for rank in range(len(ranks) + 3) if rank not in ranks][: min(3, missing)]
-        said.append(f"Of {missing + len(ranks)} ranks, {missing} have no file here ({', '.join(first)}{', ...' if missing > 3 else ''}): what is said is of the others.")
+        said.append(f"Of {missing + len(ranks)} ranks, {missing} {'has' if missing == 1 else 'have'} no file here ({', '.join(first)}{', ...' if missing > 3 else ''}): what is said is of the others.")
     return said
+
+
+def _about_transfers(groups: "list[Matched]") -> "list[str]":
+    """Ranks without a file are not there to begin last, so nobody seems to wait for them."""
+    if not any(group.lacks_ranks() for group in groups):
+        return []
+    return ["Where ranks here wait for one without a file, that time counts as transfer."]
 
 
 def _about_clocks(alignment: Alignment) -> str:
@@ -115,7 +122,7 @@ class CollectivesRecipe(CollectiveRecipe):
 
     def present(self, outcome: Outcome) -> Answer:
         groups, alignment = self.aligned(outcome)
-        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment))
+        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment) + _about_transfers(groups))
         rows: "list[list[Any]]" = []
         ranks: "list[list[Any]]" = []
         for group in groups:
@@ -131,8 +138,8 @@ class CollectivesRecipe(CollectiveRecipe):
                 skew = group.began[:, chosen].max(axis=0) - group.began[:, chosen].min(axis=0)
                 wait = (duration[:, chosen] - transfer).sum(axis=1)
                 bandwidth = key[1] / np.median(transfer) if np.median(transfer) > 0 else 0.0
-                rows.append([group.communicator, len(group.ranks), key[0], key[1], int(chosen.sum()), float(np.median(transfer)), float(np.median(skew)),
-                             int(skew.max()), int(wait.sum()), float(bandwidth), float(bandwidth * bus_factor(key[0], len(group.ranks)))])  # fmt: skip
+                rows.append([group.communicator, group.world(), key[0], key[1], int(chosen.sum()), float(np.median(transfer)), float(np.median(skew)),
+                             int(skew.max()), int(wait.sum()), float(bandwidth), float(bandwidth * bus_factor(key[0], group.world()))])  # fmt: skip
                 ranks += [[group.communicator, group.label(i), key[0], key[1], int(wait[i]), float(100 * wait[i] / max(1, duration[i, chosen].sum()))]
                           for i in range(len(group.ranks))]  # fmt: skip
         columns = ["Communicator", "Ranks", "Operation", "Bytes", "Count", "Transfer", "Skew", "Longest skew", "Wait of all", "Algorithm bandwidth", "Bus bandwidth"]
@@ -141,7 +148,8 @@ class CollectivesRecipe(CollectiveRecipe):
         answer.tables.append(ResultTable("waits", ["Communicator", "Rank", "Operation", "Bytes", "Wait", "Wait (%)"], ranks, units))
         if rows:
             worst = max(rows, key=lambda row: row[8])
-            answer.sentences.append(f"Ranks waited {worst[8] / 1e6:.1f} ms in all for the last one of {worst[4]} times {worst[2]} of {worst[3]} bytes; the transfer itself takes {worst[5] / 1e3:.1f} µs.")
+            most = "at most " if any(group.lacks_ranks() for group in groups if group.communicator == worst[0]) else ""
+            answer.sentences.append(f"Ranks waited {worst[8] / 1e6:.1f} ms in all for the last one of {worst[4]} times {worst[2]} of {worst[3]} bytes; the transfer itself takes {most}{worst[5] / 1e3:.1f} µs.")
         return answer
 
 
@@ -163,7 +171,7 @@ class Straggler(AnnotatedCollectiveRecipe):
 
     def present(self, outcome: Outcome) -> Answer:
         groups, alignment = self.aligned(outcome)
-        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment))
+        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment) + _about_transfers(groups))
         shares = self.annotations(outcome)
         rows: "list[list[Any]]" = []
         causes: "list[list[Any]]" = []
@@ -195,7 +203,9 @@ class Straggler(AnnotatedCollectiveRecipe):
             why = next((f": {cause[2]}, {cause[3] / 1e6:.1f} ms more than others" for cause in causes if cause[:2] == late[:2]), "")
             answer.sentences.append(f"{late[1]} ({late[2]}) holds the others up: by itself it comes {late[4] / 1e6:.2f} ms late, {late[6]:.0f} % of the loop, last in {late[7]} of {late[8]} collectives{why}.")
         elif rows:
-            answer.sentences.append("No rank is late by itself for 2 % of the loop or more.")
+            lacking = any(group.lacks_ranks() for group in groups)
+            answer.sentences.append("No rank that has a file is late by itself for 2 % of the loop or more; whether one without a file is, can't be told."
+                                    if lacking else "No rank is late by itself for 2 % of the loop or more.")  # fmt: skip
         return answer
 
 
@@ -391,7 +401,7 @@ class SlowLink(CollectiveRecipe):
 
     def present(self, outcome: Outcome) -> Answer:
         groups, alignment = self.aligned(outcome)
-        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment))
+        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment) + _about_transfers(groups))
         found: "dict[tuple[str, int, int], list[tuple[float, Matched]]]" = {}
         for group in groups:
             duration = group.ended - group.began
@@ -400,7 +410,7 @@ class SlowLink(CollectiveRecipe):
             for key in sorted({(part.operations[i], part.sizes[i]) for i in range(group.count)}):
                 chosen = usable & np.array([part.operations[i] == key[0] and part.sizes[i] == key[1] for i in range(group.count)])
                 if chosen.any():
-                    found.setdefault((*key, len(group.ranks)), []).append((float(np.median(duration[:, chosen].min(axis=0))), group))
+                    found.setdefault((*key, group.world()), []).append((float(np.median(duration[:, chosen].min(axis=0))), group))
         rows: "list[list[Any]]" = []
         slow: "list[Matched]" = []
         for (operation, size, ranks), each in sorted(found.items()):
@@ -408,7 +418,7 @@ class SlowLink(CollectiveRecipe):
             for transfer, group in each:
                 names = ", ".join(group.label(i) for i in range(len(group.ranks)))
                 rows.append([group.communicator, operation, size, ranks, transfer, transfer / typical if typical else 0.0, names])
-                if len(each) > 2 and transfer > _SLOW_LINK * typical:
+                if len(each) > 2 and transfer > _SLOW_LINK * typical and not group.lacks_ranks():
                     slow.append(group)
         rows.sort(key=lambda row: (-row[5], row[0], row[1]))
         answer.tables.append(ResultTable("links", ["Communicator", "Operation", "Bytes", "Ranks", "Transfer", "Times the median", "Members"], rows, {"Transfer": "ns"}))

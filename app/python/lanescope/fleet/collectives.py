@@ -33,15 +33,17 @@ class RankCollectives:
     called: "npt.NDArray[np.int64]"
     began: "npt.NDArray[np.int64]"  # times of the kernel
     ended: "npt.NDArray[np.int64]"
+    world: "int | None" = None   # ranks of the communicator; None: not known, because it was made before the recording
 
     def to_json(self) -> "list[Any]":
-        return [self.member.to_json(), self.clock, self.communicator, self.operations, self.sizes, *(c.tolist() for c in (self.called, self.began, self.ended))]
+        columns = (c.tolist() for c in (self.called, self.began, self.ended))
+        return [self.member.to_json(), self.clock, self.communicator, self.operations, self.sizes, *columns, self.world]
 
     @classmethod
     def from_json(cls, data: "list[Any]") -> "RankCollectives":
-        member, clock, communicator, operations, sizes, called, began, ended = data
+        member, clock, communicator, operations, sizes, called, began, ended, world = data
         columns = [np.array(column, dtype=np.int64) for column in (called, began, ended)]
-        return cls(Member(*member), clock, communicator, operations, sizes, *columns)
+        return cls(Member(*member), clock, communicator, operations, sizes, *columns, world)
 
     def order(self) -> "tuple[Any, ...]":
         return (self.communicator, self.member.rank is None, self.member.rank or 0, self.member.path, self.member.instance)
@@ -68,12 +70,15 @@ def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
             for thread in np.unique(launches["thread"][calls]).tolist()
         }
         rows: "dict[str, list[tuple[Any, ...]]]" = {}
+        worlds: "dict[str, int]" = {}
         groups = _groups(ranges, own)
         for start, duration, name, thread, payload in sorted(
             zip(*(ranges[column][own].tolist() for column in ("start", "duration", "name", "thread", "payload_json"))), key=lambda row: row[0]
         ):
             said = json_object(payload) if payload else {}
             communicator = said.get("NCCL communicator ID")
+            if communicator is not None and 0 < whole_number(said.get("No. of ranks")) < 1 << 63:  # it is made here
+                worlds[str(communicator)] = whole_number(said["No. of ranks"])
             if communicator is None or name.startswith(_NOT_COLLECTIVE):
                 continue
             begin, end = groups.get((thread, start), (start, start + duration))
@@ -85,7 +90,8 @@ def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
             operations, sizes, called, began, ended = zip(*found)
             result.append(
                 RankCollectives(
-                    member, clock, communicator, list(operations), list(sizes), *(np.array(column, dtype=np.int64) for column in (called, began, ended))
+                    member, clock, communicator, list(operations), list(sizes), *(np.array(column, dtype=np.int64) for column in (called, began, ended)),
+                    worlds.get(communicator),
                 )
             )
     return result
@@ -127,6 +133,13 @@ class Matched:
 
     def label(self, rank: int) -> str:
         return self.ranks[rank].member.label()
+
+    def world(self) -> int:
+        """The ranks of the communicator, also those without a file here, as far as that is known."""
+        return max([part.world for part in self.ranks if part.world is not None], default=len(self.ranks))
+
+    def lacks_ranks(self) -> bool:
+        return self.world() > len({(part.member.rank, part.member.rank is None and (part.member.path, part.member.instance)) for part in self.ranks})
 
 
 Times = npt.NDArray[np.int64]

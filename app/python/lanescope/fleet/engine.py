@@ -177,7 +177,8 @@ def _missing(trace: Trace) -> str:
     lost = trace.lost
     parts = []
     if lost.damaged_frames or lost.damaged_bytes or lost.damaged_chunks or lost.cut:
-        parts.append(f"damaged: {lost.damaged_frames} frames were skipped, {lost.damaged_bytes} bytes and {lost.damaged_chunks} chunks could not be read")
+        skipped = [f"{number} {what}" for number, what in ((lost.damaged_frames, "frames"), (lost.damaged_chunks, "chunks"), (lost.damaged_bytes, "bytes")) if number]
+        parts.append(f"damaged: {', '.join(skipped)} could not be read" if skipped else "damaged at its end")
     if lost.unknown_frames:
         parts.append(f"{lost.unknown_frames} frames of kinds that a newer version writes were skipped, with {lost.unknown_events} events")
     if lost.unfinished:

@@ -16,22 +16,26 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 def find_traces(inputs: "Iterable[PathLike]") -> "list[str]":
     """The named files, and all .trace files below named folders, without repetition and by name. DIR:N means the first N. Raises TraceError if an input does
-    not exist."""
+    not exist. A link of such a folder that leads nowhere is among them: nobody knows what is missing with it."""
     found: "set[str]" = set()
     for each in inputs:
         path = Path(each)
         folder, _, number = os.fspath(each).rpartition(":")
         if number.isdecimal() and not path.exists() and Path(folder).is_dir():
-            found.update(sorted(str(file) for file in Path(folder).rglob("*.trace") if file.is_file())[: int(number)])
+            found.update(sorted(_below(Path(folder)))[: int(number)])
             continue
         if path.is_dir():
-            found.update(str(file) for file in path.rglob("*.trace") if file.is_file())
+            found.update(_below(path))
             found.update(_unsearchable(path))
         elif path.exists():
             found.add(str(path))
         else:
             raise TraceError(f"{path} is not there.")
     return sorted(found)
+
+
+def _below(folder: Path) -> "list[str]":
+    return [str(file) for file in folder.rglob("*.trace") if file.is_file() or (file.is_symlink() and not file.exists())]
 
 
 @contextlib.contextmanager

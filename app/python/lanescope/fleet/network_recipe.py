@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..trace import Trace
-from .collective_recipes import CollectiveRecipe, _about_clocks
+from .collective_recipes import CollectiveRecipe, _about, _about_transfers
 from .collectives import bus_factor, collectives_of
 from .engine import Outcome
 from .recipe import recipe
@@ -38,7 +38,7 @@ class Network(CollectiveRecipe):
             hosts = {part.clock[3] or part.member.host for part in group.ranks}
             where = "within a host" if len(hosts) == 1 else f"between {len(hosts)} hosts"
             operations, sizes = group.ranks[0].operations[: group.count], group.ranks[0].sizes[: group.count]
-            sent = sum(size * bus_factor(operation, len(group.ranks)) for operation, size in zip(operations, sizes))
+            sent = sum(size * bus_factor(operation, group.world()) for operation, size in zip(operations, sizes))
             duration = group.ended - group.began
             transfer = int(np.where((group.began >= 0).all(axis=0), duration.min(axis=0), 0).sum())
             for i, part in enumerate(group.ranks):
@@ -48,7 +48,7 @@ class Network(CollectiveRecipe):
         units = {"Bytes over its links": "B", "Transfer": "ns", "Wait": "ns", "Bus bandwidth": "GB/s"}
         links = sorted((row[1:9] for row in outcome.partial or [] if row[0] == 1), key=lambda row: (-row[5], row[:4]))
         link_units = {"Mean": _UNIT, "Highest": _UNIT, "Bytes": "B", "Sampled": "ns"}
-        answer = Answer(self.name, [_about_clocks(alignment)] if groups else [], [ResultTable("traffic", columns, rows, units)])
+        answer = Answer(self.name, _about(self.parts(outcome), groups, alignment) + _about_transfers(groups) if groups else [], [ResultTable("traffic", columns, rows, units)])
         answer.tables.append(ResultTable("links", ["File", "Host", "GPU", "Link", "Mean", "Bytes", "Highest", "Sampled"], links, link_units))
         between = [row for row in rows if row[3] != "within a host"]
         if rows:

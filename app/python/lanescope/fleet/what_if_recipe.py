@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .collective_recipes import CollectiveRecipe, _about_clocks
+from .collective_recipes import CollectiveRecipe, _about, _about_clocks, _about_transfers
 from .collectives import Matched
 from .engine import Outcome
 from .recipe import recipe
@@ -59,6 +59,7 @@ class WhatIf(CollectiveRecipe):
             answer.tables.append(ResultTable("savings", columns, []))
             answer.sentences.append("There are no collectives that two ranks came to: nothing can be replayed.")
             return answer
+        answer.sentences = _about(self.parts(outcome), groups, alignment) + _about_transfers(groups)
         replay = Replay(groups)
         now = replay.loop(replay.own, replay.transfer)
         rows: "list[list[Any]]" = []
