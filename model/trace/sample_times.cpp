@@ -35,7 +35,7 @@ SampleTimes::SampleTimes(const Trace& trace) : trace_(trace) {
     }
 }
 
-const std::map<NameId, std::vector<TimeRange>>& SampleTimes::runs(const PcSampleWindow& window) {
+const std::map<NameId, std::vector<TimeRange>>& SampleTimes::runs(const PcSampleWindow& window, const std::optional<TimeRange>& part) {
   runs_.clear();
   const auto lanes = lanes_.find({window.gpu, window.process});
   constexpr std::uint64_t kMostLooks = 32'000'000;
@@ -50,6 +50,7 @@ const std::map<NameId, std::vector<TimeRange>>& SampleTimes::runs(const PcSample
     const auto [first, last] = lane.overlapping(within);
     looks_ += 1 + last - first;
     for (EventIndex i = first; i < last; ++i) {
+      if (part && part->intersected({lane.start(i), lane.end(i)}).empty()) continue;
       const auto of_name = runs.find(lane.name(i));
       const TimeRange run{std::max(lane.start(i), within.begin), std::min(lane.end(i), within.end)};
       if (of_name != runs.end() && run.begin < run.end) of_name->second.push_back(run);

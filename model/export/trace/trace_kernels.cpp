@@ -1,6 +1,7 @@
 #include "trace_kernels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -31,16 +32,37 @@ class PcSamplesWriter {
  public:
   PcSamplesWriter(const Trace& trace, const EmitPcSamples& emit) : trace_(trace), records_(trace.kernel_records()), emit_(emit) {}
 
-  // Writes the samples of functions for which `wants` is true.
-  template <typename Wants>
-  bool write(const PcSampleWindow& window, Wants wants) {
+  // Writes for each function the share of its samples that `share_of` gives. Samples are whole: what rounding takes from a row it gives to a later one of
+  // the function, so its sum is right to half a sample.
+  template <typename ShareOf>
+  bool write(const PcSampleWindow& window, ShareOf share_of) {
+    struct Written {
+      double share = 1;
+      double samples = 0, not_issued = 0;  // what is due so far, rows that are written included
+      std::uint64_t written = 0, written_not_issued = 0;
+    };
+    std::map<GpuFunctionId, Written> functions;
+    const auto take = [](double& due, std::uint64_t& written, double more, std::uint32_t most) {
+      due += more;
+      const auto rest = static_cast<std::int64_t>(std::llround(due)) - static_cast<std::int64_t>(written);
+      const auto taken = static_cast<std::uint32_t>(std::clamp<std::int64_t>(rest, 0, most));
+      written += taken;
+      return taken;
+    };
     proto::PcSamples message;
     begin(window, message);
     message.set_dropped(window.dropped);
     message.set_other_samples(window.other_samples);
     message.set_buffer_was_full(window.buffer_was_full);
-    for (const PcSample& sample : window.samples) {
-      if (!wants(sample.function)) continue;
+    for (PcSample sample : window.samples) {
+      const auto [known, is_new] = functions.try_emplace(sample.function);
+      Written& of_function = known->second;
+      if (is_new) of_function.share = share_of(sample.function);
+      if (of_function.share <= 0) continue;
+      sample.samples = take(of_function.samples, of_function.written, of_function.share * sample.samples, sample.samples);
+      sample.not_issued =
+          take(of_function.not_issued, of_function.written_not_issued, of_function.share * sample.not_issued, std::min(sample.not_issued, sample.samples));
+      if (sample.samples == 0) continue;
       if (message.function_size() == kMostRows || name_bytes_ > kMostNameBytes) {
         if (!emit_(message)) return false;
         message.Clear();
@@ -104,6 +126,13 @@ class PcSamplesWriter {
   std::int64_t pc_ = 0;
   std::size_t name_bytes_ = 0;  // in the message
 };
+
+std::map<NameId, Nanoseconds> lengths(const std::map<NameId, std::vector<TimeRange>>& runs) {
+  std::map<NameId, Nanoseconds> all;
+  for (const auto& [name, of_name] : runs)
+    for (const TimeRange& run : of_name) all[name] += run.length();
+  return all;
+}
 
 // Launches with the same metrics share a message.
 class MetricsWriter {
@@ -222,14 +251,17 @@ bool KernelRecordsWriter::write_windows(ProcessId process, const std::optional<T
   for (const std::uint32_t position : windows_.positions(process)) {
     const PcSampleWindow& window = *trace_.kernel_records().windows[position];
     if (part && part->intersected(sampled_within(window)).empty()) continue;
-    const std::map<NameId, std::vector<TimeRange>>* const runs = part ? &times.runs(window) : nullptr;
-    const auto may_be_of_part = [&](GpuFunctionId function) {
-      if (runs == nullptr) return true;
-      const auto of_kernel = runs->find(trace_.kernel_records().functions[function].name);
-      return of_kernel == runs->end() ||
-             std::any_of(of_kernel->second.begin(), of_kernel->second.end(), [&](const TimeRange& run) { return !run.intersected(*part).empty(); });
+    // The part has only some of the kernel's runs in that time, and all samples of the window would seem to be of these.
+    const std::map<NameId, Nanoseconds> of_part = part ? lengths(times.runs(window, part)) : std::map<NameId, Nanoseconds>();
+    const std::map<NameId, Nanoseconds> of_all = part ? lengths(times.runs(window)) : std::map<NameId, Nanoseconds>();
+    const auto share_in_part = [&](GpuFunctionId function) {
+      const NameId kernel = trace_.kernel_records().functions[function].name;
+      const auto all = of_all.find(kernel);
+      if (all == of_all.end()) return 1.0;  // it is not known when they were taken
+      const auto some = of_part.find(kernel);
+      return some == of_part.end() ? 0.0 : static_cast<double>(some->second) / static_cast<double>(all->second);
     };
-    if (!writer.write(window, may_be_of_part)) return false;
+    if (!writer.write(window, share_in_part)) return false;
   }
   return true;
 }

@@ -1,12 +1,15 @@
 #include "model/export/trace_file_export.h"
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
 #include "model/file/trace_file.h"
 #include "model/import/open_trace.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "model/stats/report.h"
 #include "model/trace/combining/combine.h"
 #include "model/trace/completeness.h"
@@ -236,6 +239,32 @@ TEST_CASE("a part lacks samples of a kernel that ran in their window at other ti
   REQUIRE(part->kernel_records().windows.size() == 1);
   REQUIRE(part->kernel_records().windows[0]->samples.size() == 1);
   CHECK(part->kernel_records().windows[0]->samples[0].samples == 2);
+}
+
+TEST_CASE("a part has as many samples of each kernel as the recording has of it in that time") {
+  const auto whole = load_trace(std::filesystem::path(LANESCOPE_TEST_DATA) / "transpositions.trace");
+  REQUIRE(whole);
+  constexpr Nanoseconds kBegin = 1'380'000'000, kMillisecond = 1'000'000;  // its kernels run for 80 ms from there on
+  const auto samples_of = [](const Trace& trace, TimeRange time) {
+    std::map<std::string, std::uint64_t> samples;
+    for (const kernels::StallSum& sum : kernels::sum_stalls(trace, kernels::SumBy::kKernel, time)) samples[std::string(trace.name(sum.kernel))] += sum.samples;
+    return samples;
+  };
+  std::size_t kernels = 0;
+  for (const auto& [begin, end] : {std::pair(2, 12), {5, 41}, {13, 77}, {33, 76}, {62, 71}}) {
+    ExportSelection selection;
+    selection.window = TimeRange{kBegin + begin * kMillisecond, kBegin + end * kMillisecond};
+    const auto part = saved_and_loaded(**whole, selection);
+    const auto expected = samples_of(**whole, *selection.window), found = samples_of(*part, part->scope());
+    REQUIRE(found.size() == expected.size());
+    for (const auto& [kernel, samples] : expected) {
+      INFO(kernel << " from " << begin << " to " << end);
+      // Whole samples are written of each of the windows, and each reason of the sum is rounded.
+      CHECK(std::abs(static_cast<double>(found.at(kernel)) - static_cast<double>(samples)) <= 20);
+      kernels += samples > 1'000 ? 1 : 0;
+    }
+  }
+  CHECK(kernels > 5);
 }
 
 TEST_CASE("of several parts as one, reports count of each what is of its own time") {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "model/trace/kernel_records.h"
@@ -24,8 +25,8 @@ class SampleTimes {
 
   // Runs of the kernels that were sampled in a window, by name, cut to sampled_within(): ascending, and none overlap. Kernels without a run in that
   // time are not in it. Valid until another window is asked for. If all calls together have looked at very many kernels, as happens with endless
-  // overlapping windows, the result is empty from then on. O(kernels in that time · log).
-  [[nodiscard]] const std::map<NameId, std::vector<TimeRange>>& runs(const PcSampleWindow& window);
+  // overlapping windows, the result is empty from then on. With `part`, only runs of kernels that overlap that time. O(kernels in that time · log).
+  [[nodiscard]] const std::map<NameId, std::vector<TimeRange>>& runs(const PcSampleWindow& window, const std::optional<TimeRange>& part = {});
 
  private:
   const Trace& trace_;
