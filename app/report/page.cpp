@@ -142,6 +142,7 @@ class Page {
     line("By", from.producer);
     line("GPUs", gpus);
     line("Length", timeline::format_duration(trace_.scope().length()));
+    if (!has_known_times(from)) line("Times", "not in the file: pictures show kernels one behind the other, each for the time that it took");
     line("Events", timeline::format_count(recorded_events()));
     line("Contents", completeness_text(trace_));
     line("File", from.condition);
@@ -156,6 +157,7 @@ class Page {
   [[nodiscard]] std::string whole_picture() { return picture(trace_.scope(), std::nullopt); }
 
   [[nodiscard]] std::string plots() const {
+    if (!has_known_times(trace_.provenance())) return {};
     const std::string busy = busy_plot(shared_, communication_, trace_.scope()), steps = step_plot(trace_);
     return (busy.empty() ? "" : element("h2", "How busy GPUs were") + busy) + (steps.empty() ? "" : element("h2", "How long iterations took") + steps);
   }

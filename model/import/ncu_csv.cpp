@@ -349,6 +349,10 @@ Result<Head> read_head(Lines& lines) {
     head.factors.push_back(scale.factor);
     head.places.push_back(i);
   }
+  if (head.metrics.empty())
+    return Error{
+        "no column of Nsight Compute's table is a metric. If it has labels in place of names, print the names: ncu --import REPORT --csv --page raw "
+        "--print-metric-name name > kernels.csv"};
   return head;
 }
 

@@ -87,6 +87,7 @@ Result<std::shared_ptr<const Trace>> import_ncu_csv(const std::filesystem::path&
   constexpr Nanoseconds kLongest = 3'600'000'000'000;  // for a kernel with a claimed time of more than an hour
   TraceBuilder builder;
   builder.provenance().format = kNsightComputeFormat;
+  builder.provenance().finished = true;
   const std::vector<std::uint32_t> ids = metric_ids(builder, metrics);
   std::uint32_t number = 0;
   constexpr std::size_t kMostPlaces = 4'096;

@@ -398,30 +398,37 @@ struct WaitFinder::State {
   std::optional<CollectiveWaits> collectives;
 };
 
+namespace {
+
+// Outlines have no single events, and some files do not say in which order things happened.
+bool tells_waits(const Trace& trace) { return !trace.provenance().outline_only && has_known_times(trace.provenance()); }
+
+}  // namespace
+
 WaitFinder::WaitFinder(const Trace& trace) : state_(std::make_unique<State>(trace)) {}
 WaitFinder::~WaitFinder() = default;
 
 std::optional<Wait> WaitFinder::before(EventRef event) {
-  if (!event.valid() || state_->trace.provenance().outline_only) return std::nullopt;
+  if (!event.valid() || !tells_waits(state_->trace)) return std::nullopt;
   return state_->before(event);
 }
 
 std::optional<Wait> WaitFinder::hand_over(ThreadId thread, TimeRange wait) {
-  return state_->trace.provenance().outline_only ? std::nullopt : state_->of_hand_over(thread, wait);
+  return !tells_waits(state_->trace) ? std::nullopt : state_->of_hand_over(thread, wait);
 }
 
 std::optional<Wait> WaitFinder::waker(ThreadId thread, TimeRange wait) {
-  if (thread == kNone || state_->trace.provenance().outline_only) return std::nullopt;
+  if (thread == kNone || !tells_waits(state_->trace)) return std::nullopt;
   return state_->of_waker(thread, wait, state_->woken(thread, wait));
 }
 
 std::optional<WaitFinder::CollectiveWait> WaitFinder::collective_wait(EventRef kernel) {
-  if (!kernel.valid() || state_->trace.provenance().outline_only) return std::nullopt;
+  if (!kernel.valid() || !tells_waits(state_->trace)) return std::nullopt;
   return state_->of_collective(kernel);
 }
 
 void WaitFinder::for_each_collective_wait(const std::function<void(EventRef kernel, const CollectiveWait&)>& visit, const std::stop_token& stop) {
-  if (state_->trace.provenance().outline_only) return;
+  if (!tells_waits(state_->trace)) return;
   CollectiveWaits(state_->trace).for_each([&](const CollectiveWaits::Waiting& wait) { visit(wait.kernel, {wait.last, wait.waited}); }, stop);
 }
 
