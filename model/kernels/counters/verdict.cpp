@@ -42,6 +42,12 @@ class Judge {
                    .value_or(std::max(100 * issue_ * active_, most({"sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_elapsed",
                                                                     "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed"})));
     memory_ = find("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed").value_or(std::max({l1_, l2_, dram_}));
+    l2_sectors_ = get("lts__t_sectors_srcunit_tex_op_read.sum") + get("lts__t_sectors_srcunit_tex_op_write.sum") + get("lts__t_sectors_srcunit_tex_op_red.sum");
+    shared_ = find("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum");
+    if (const double cycles = elapsed * kernel.gpu.multiprocessor_count; shared_ && cycles > 0)  // a multiprocessor has at most one wavefront a cycle
+      shared_ = std::min(1.0, *shared_ / cycles);
+    else
+      shared_.reset();
     occupancy_ = occupancy(kernel.detail, kernel.gpu);
     if (occupancy_) waves_ = waves(kernel.detail, kernel.gpu, *occupancy_);
     // It is 0 for kernels without clusters.
@@ -163,7 +169,8 @@ class Judge {
     const double sectors = get("memory_l2_theoretical_sectors_global"), ideal = get("memory_l2_theoretical_sectors_global_ideal");
     const double l2_elapsed = get("lts__cycles_elapsed.avg");
     const double l2_active = l2_elapsed > 0 ? get("lts__cycles_active.avg") / l2_elapsed : 1;
-    const double excess = sectors > ideal ? (sectors - ideal) / sectors * l2_active : 0;
+    // The L2 cache may have other work as well, such as copies between global and shared memory.
+    const double excess = sectors > ideal ? (sectors - ideal) / std::max(sectors, l2_sectors_) * l2_active : 0;
     double gain = excess;
     Message seen;
     if (excess > 0)
@@ -201,14 +208,19 @@ class Judge {
                   "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", "", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
                   "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"},
     };
+    double at_l1 = 0;  // sectors
+    for (const char* memory : {"global_op_ld", "global_op_st", "local_op_ld", "local_op_st"})
+      at_l1 += get(std::string("l1tex__t_sectors_pipe_lsu_mem_") + memory + ".sum");
+    const double l1 = std::max(0.0, get("l1tex__throughput.avg.pct_of_peak_sustained_active") * active_ - 100 * shared_.value_or(0));
+    double unused_sectors = 0;  // gain
     for (const Operation& operation : kOperations) {
       const double bytes = get(operation.bytes);
       if (bytes <= 0 || bytes >= kSectorBytes - 0.5) continue;
       const double unused = 1 - bytes / kSectorBytes;
-      // Requests that a level serves do not burden the levels behind it.
+      // Requests that a level serves do not burden the levels behind it. What others have of a level can't be won here.
       const double all = get(operation.all), misses = all > 0 ? 1 - std::min(1.0, get(operation.hits) / all) : 1;
-      const double level = std::max({get("l1tex__throughput.avg.pct_of_peak_sustained_active") * active_, misses * l2_, misses * dram_});
-      gain = std::max(gain, unused * level / 100);
+      const double of_l1 = all > 0 ? all / at_l1 : 1, of_l2 = all > 0 && l2_sectors_ > 0 ? std::min(misses, misses * all / l2_sectors_) : misses;
+      unused_sectors += unused * std::max({of_l1 * l1, of_l2 * l2_, of_l2 * dram_}) / 100;
       const double requests = get(operation.requests), of_a_request = requests > 0 ? all / requests : 0;
       const char* const text = seen.empty() && operations.empty() ? operation.seen : operation.also_seen;
       operations.push_back(
@@ -221,6 +233,7 @@ class Judge {
                                     of_a_request, bytes),
                        {}}};
     }
+    gain = std::max(gain, unused_sectors);
     for (Seen& each : operations)
       seen = seen.empty() ? std::move(each.text) : Message("{first}; {then}", {{"first", std::move(seen)}, {"then", std::move(each.text)}});
     if (gain > 0)
@@ -239,7 +252,7 @@ class Judge {
            Message("{share} % of the wavefronts to shared memory are bank conflicts: an access takes {times} times as many as it needs.",
                    {{"share", number(100 * share)}, {"times", number(1 / (1 - std::min(share, 0.999)))}}),
            "Pad the rows of the tile by one element (tile[32][33]), or swizzle the index.",
-           share * get("l1tex__throughput.avg.pct_of_peak_sustained_active") / 100);
+           share * std::min(get("l1tex__throughput.avg.pct_of_peak_sustained_active") / 100, shared_.value_or(1)));
   }
 
   // Mean threads of a block's warps: below 32 if the number of threads is not a multiple of 32.
@@ -442,8 +455,10 @@ class Judge {
   double l1_ = 0;  // part of memory; likewise L2 and DRAM
   double l2_ = 0;
   double dram_ = 0;
-  double issue_ = 0;   // share of a multiprocessor's active cycles in which a scheduler issues
-  double active_ = 1;  // share of the kernel's time in which a multiprocessor has warps, mean of all
+  double l2_sectors_ = 0;         // that multiprocessors asked of the L2 cache; 0: not measured
+  std::optional<double> shared_;  // share of the kernel's cycles in which a multiprocessor's L1 has wavefronts to shared memory
+  double issue_ = 0;              // share of a multiprocessor's active cycles in which a scheduler issues
+  double active_ = 1;             // share of the kernel's time in which a multiprocessor has warps, mean of all
   Verdict verdict_;
 };
 
