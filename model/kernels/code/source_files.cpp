@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <numeric>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -60,10 +61,25 @@ SourceFiles::SourceFiles(const Trace& trace, std::vector<fs::path> folders) : tr
   for (const auto& [function, pc] : order) {
     const SourcePlace place = code.place(function, pc);
     if (place.file.empty()) continue;
-    std::vector<Path>& paths = paths_[std::string(last_path_part(place.file))];
+    std::vector<Path>& paths = files_[std::string(last_path_part(place.file))].paths;
     if (std::none_of(paths.begin(), paths.end(), [&place](const Path& path) { return path.recorded == place.file; }))
       paths.push_back({std::string(place.file), place.file_bytes});
   }
+  if (std::none_of(files_.begin(), files_.end(), [](const auto& named) { return named.second.paths.size() > 1; })) return;
+  for (const auto& [function, pc] : order)
+    for (const std::uint32_t at : {pc, code.store_before(function, pc)}) note_places(code, function, at);  // sums name the store for a wait behind it
+}
+
+void SourceFiles::note_places(CodeLines& code, GpuFunctionId function, std::uint32_t pc) {
+  const SourcePlace place = code.place(function, pc);
+  const auto named = files_.find(last_path_part(place.file));
+  if (named == files_.end() || named->second.paths.size() < 2) return;
+  const std::vector<Path>& paths = named->second.paths;
+  const auto path = std::find_if(paths.begin(), paths.end(), [&place](const Path& one) { return one.recorded == place.file; });
+  if (path == paths.end()) return;
+  std::vector<std::size_t>& numbers = named->second.of_places[code.text(function, pc)];
+  const auto number = static_cast<std::size_t>(path - paths.begin());
+  if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
 }
 
 std::optional<SourceFiles::Text> SourceFiles::find(const Path& recorded) const {
@@ -75,7 +91,7 @@ std::optional<SourceFiles::Text> SourceFiles::find(const Path& recorded) const {
   if (path.is_absolute())
     if (auto file = read_file(path)) return Text{std::move(file->lines), file->bytes, recorded};
   std::vector<fs::path> parts;
-  for (const fs::path& part : path.relative_path())
+  for (const fs::path& part : path.lexically_normal().relative_path())  // "outer/../inner/a.cu" is looked for below "inner"
     if (!part.empty() && part != ".") parts.push_back(part);
   for (const fs::path& folder : folders_)
     for (std::size_t first = parts.size() > kMostParts ? parts.size() - kMostParts : 0; first < parts.size(); ++first) {
@@ -87,44 +103,59 @@ std::optional<SourceFiles::Text> SourceFiles::find(const Path& recorded) const {
   return std::nullopt;
 }
 
-const SourceFiles::Text* SourceFiles::text_of(const std::string& name) {
-  const auto [known, is_new] = texts_.try_emplace(name);
-  if (is_new)
-    if (const auto paths = paths_.find(name); paths != paths_.end())
-      for (const Path& path : paths->second)
-        if ((known->second = find(path))) break;
-  return known->second ? &*known->second : nullptr;
-}
-
 std::string_view SourceFiles::line(std::string_view place) {
-  place = place.substr(0, place.find(" < "));
-  const std::size_t colon = place.rfind(':');
+  const std::string_view innermost = place.substr(0, place.find(" < "));
+  const std::size_t colon = innermost.rfind(':');
   if (colon == std::string_view::npos) return {};
   std::size_t number = 0;
-  const std::string_view digits = place.substr(colon + 1);
+  const std::string_view digits = innermost.substr(colon + 1);
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const Text* const text = text_of(std::string(place.substr(0, colon)));
-  return text == nullptr || number == 0 || number > text->lines.size() ? std::string_view() : without_space_around(text->lines[number - 1]);
+  const auto named = files_.find(innermost.substr(0, colon));
+  if (named == files_.end() || number == 0) return {};
+  Named& files = named->second;
+  std::vector<std::size_t> candidates(files.paths.size());
+  std::iota(candidates.begin(), candidates.end(), std::size_t{0});
+  if (const auto known = files.of_places.find(place); known != files.of_places.end()) candidates = known->second;
+  std::optional<std::string_view> found;
+  files.texts.resize(files.paths.size());
+  for (const std::size_t candidate : candidates) {
+    std::optional<std::optional<Text>>& text = files.texts[candidate];
+    if (!text) text = find(files.paths[candidate]);
+    if (!*text || number > (*text)->lines.size()) continue;
+    const std::string_view here = without_space_around((*text)->lines[number - 1]);
+    if (found && *found != here) return {};
+    found = here;
+  }
+  return found.value_or(std::string_view());
 }
 
 std::vector<std::string> SourceFiles::changed() const {
   std::vector<std::string> changed;
-  for (const auto& [name, text] : texts_)
-    if (text && text->of.bytes != 0 && text->of.bytes != text->bytes) changed.push_back(text->of.recorded);
+  for (const auto& [name, files] : files_)
+    for (const auto& text : files.texts)
+      if (text && *text && (*text)->of.bytes != 0 && (*text)->of.bytes != (*text)->bytes) changed.push_back((*text)->of.recorded);
   return changed;
 }
 
+// A file may have several paths, as seen from several folders: it is not missing if it was found by one of them.
 std::vector<std::string> SourceFiles::missing() const {
   std::vector<std::string> missing;
-  for (const auto& [name, text] : texts_)
-    if (const auto paths = paths_.find(name); !text && paths != paths_.end()) missing.push_back(paths->second.front().recorded);
+  for (const auto& [name, files] : files_) {
+    const auto is_found = [](const auto& text) { return text && *text; };
+    if (std::any_of(files.texts.begin(), files.texts.end(), is_found)) continue;
+    for (std::size_t i = 0; i < files.texts.size(); ++i)
+      if (files.texts[i]) {
+        missing.push_back(files.paths[i].recorded);
+        break;
+      }
+  }
   return missing;
 }
 
 std::vector<std::string> SourceFiles::recorded_paths() const {
   std::vector<std::string> all;
-  for (const auto& [name, paths] : paths_)
-    for (const Path& path : paths) all.push_back(path.recorded);
+  for (const auto& [name, files] : files_)
+    for (const Path& path : files.paths) all.push_back(path.recorded);
   return all;
 }
 

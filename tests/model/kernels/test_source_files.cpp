@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include <sys/stat.h>
 
+#include "model/kernels/code/cubin.h"
 #include "model/kernels/instructions/pc_statistics.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
+#include "model/trace/trace_builder.h"
 #include "support/catch.h"
+#include "support/file_content.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -68,4 +73,39 @@ TEST_CASE("of sources that are nowhere, or are no files, the recorded path is na
   CHECK(files.line("transpositions.cu:1 < other.cu:3").empty());
   REQUIRE(files.missing().size() == 1);
   CHECK_THAT(files.missing().front(), contains_text("transpositions.cu"));
+}
+
+// The kernel's line 5 and line 5 of the function that is inlined in line 6 are of two files of one name.
+TEST_CASE("of two sources of one name, the text of a line is of the file that the line is of") {
+  const std::string image = test::content(test::data_file("kernels/same_name.cubin"));
+  const auto cubin = Cubin::read(image);
+  REQUIRE(cubin);
+  REQUIRE(cubin->functions().size() == 1);
+  const CubinFunction& kernel = cubin->functions().front();
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  constexpr std::uint64_t kCrc = 7;
+  REQUIRE(builder.add_code(process, kCrc, image.size(), 0, image));
+  const NameId name = builder.intern("square");
+  const GpuFunctionId function = builder.gpu_function({process, kCrc, kernel.index, name, name});
+  PcSampleWindow window;
+  window.process = process;
+  window.gpu = builder.gpu_of_device(process, 0);
+  window.time = {0, 1'000};
+  for (std::uint32_t pc = 0; pc < cubin->code(kernel).size(); pc += kInstructionBytes)
+    window.samples.push_back({function, builder.stall_reason("wait"), pc, 1, 0});
+  builder.add(std::move(window));
+  const auto trace = builder.snapshot();
+
+  SourceFiles files(*trace, {std::filesystem::path(LANESCOPE_TEST_DATA).parent_path() / "programs" / "gpu"});
+  std::set<std::string> lines;
+  for (const StallSum& line : sum_stalls(*trace, SumBy::kLine)) lines.insert(line.line);
+  REQUIRE(lines.contains("kernel.cu:5"));
+  REQUIRE(lines.contains("kernel.cu:5 < kernel.cu:6"));
+  CHECK(files.line("kernel.cu:5") == "const float value = values[threadIdx.x];");
+  CHECK(files.line("kernel.cu:5 < kernel.cu:6") == "return value * value + 3.0f;");
+  CHECK(files.line("kernel.cu:5 < kernel.cu:60").empty());  // it may be of either
+  CHECK(files.line("kernel.cu:7") == "}");                  // the inner file ends before it
+  CHECK(files.recorded_paths().size() == 2);
+  CHECK(files.missing().empty());
 }

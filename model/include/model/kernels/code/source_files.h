@@ -9,9 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "model/trace/kernel_records.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::kernels {
+
+class CodeLines;
 
 // One thread at a time. A file is read when one of its lines is first requested, once, up to 16 MiB. Only regular files are opened.
 class SourceFiles {
@@ -19,7 +22,8 @@ class SourceFiles {
   // Covers the instructions that were sampled or counted. The trace must outlive *this. O(samples and counts).
   SourceFiles(const Trace& trace, std::vector<std::filesystem::path> folders);
 
-  // The text of the innermost line of a place as sums name it ("file.cu:12 < other.cu:3"), without surrounding white space. Empty if not found.
+  // The text of the innermost line of a place as sums name it ("file.cu:12 < other.cu:3"), without surrounding white space. Empty if not found, or if two
+  // files of that name have a place like this and unlike text there.
   [[nodiscard]] std::string_view line(std::string_view place);
   // The requested files whose text is longer or shorter than the compiled file: the lines may differ.
   [[nodiscard]] std::vector<std::string> changed() const;
@@ -38,13 +42,17 @@ class SourceFiles {
     std::uint64_t bytes = 0;
     Path of;
   };
-  const Text* text_of(const std::string& name);
+  struct Named {
+    std::vector<Path> paths;
+    std::vector<std::optional<std::optional<Text>>> texts;                   // of each path, if it was looked for; of those: empty if not found
+    std::map<std::string, std::vector<std::size_t>, std::less<>> of_places;  // numbers of the paths, by the text of a place; only if there are several
+  };
+  void note_places(CodeLines& code, GpuFunctionId function, std::uint32_t pc);
   [[nodiscard]] std::optional<Text> find(const Path& path) const;
 
   const Trace& trace_;
   std::vector<std::filesystem::path> folders_;
-  std::map<std::string, std::vector<Path>, std::less<>> paths_;    // by their last component
-  std::map<std::string, std::optional<Text>, std::less<>> texts_;  // by that component; empty: not found
+  std::map<std::string, Named, std::less<>> files_;  // by the last component of their paths
 };
 
 }  // namespace lanescope::kernels
