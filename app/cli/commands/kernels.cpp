@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -136,17 +137,16 @@ Result<ReadMetrics> read_metrics(const std::filesystem::path& path, const Kernel
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
     if (const auto refused = open_trace(path); !refused) return refused.error();
+  std::optional<Error> no_table;
   if (!is_our_format(path)) {
     Result<NcuTable> table = read_ncu_csv(path);
-    if (!table && path.extension() == ".ncu-rep")
-      if (const auto refused = open_trace(path); !refused) return refused.error();
-    if (!table) return table.error();
-    return ReadMetrics{{std::move(table->metrics), {}, std::move(table->left_out)}, nullptr, {}};
+    if (table) return ReadMetrics{{std::move(table->metrics), {}, std::move(table->left_out)}, nullptr, {}};
+    no_table = table.error();
   }
   std::vector<std::filesystem::path> all{path};
   all.insert(all.end(), options.further.begin(), options.further.end());
   const auto trace = all.size() == 1 ? open_trace(path) : open_traces(all);
-  if (!trace) return trace.error();
+  if (!trace) return no_table && path.extension() != ".ncu-rep" ? *no_table : trace.error();
   kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
   const std::string missing = what_is_missing(**trace);
   const bool is_empty = recorded.metrics.kernels().empty() && recorded.left_out.empty();
@@ -159,6 +159,23 @@ Result<ReadMetrics> read_metrics(const std::filesystem::path& path, const Kernel
   return ReadMetrics{std::move(recorded), *trace, missing};
 }
 
+// "kernel saxpy", "3 kernels, saxpy first": those of which no row has a line; empty if there are none.
+std::string without_lines(const stats::Table& table, const stats::Column& lines) {
+  const auto names = std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& column) { return column.title == "Name"; });
+  if (names == table.columns().end()) return {};
+  std::vector<std::pair<std::string, bool>> kernels;  // in order, and if a line is known of each
+  std::map<std::string, std::size_t, std::less<>> numbers;
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    const auto [number, is_new] = numbers.try_emplace(std::string(table.text(names->text(row))), kernels.size());
+    if (is_new) kernels.emplace_back(number->first, false);
+    kernels[number->second].second |= !table.text(lines.text(row)).empty();
+  }
+  std::erase_if(kernels, [](const auto& kernel) { return kernel.second; });
+  if (kernels.empty()) return {};
+  const std::string first = printable(kernels.front().first, LineBreaks::kEscaped);
+  return kernels.size() == 1 ? "kernel " + first : std::to_string(kernels.size()) + " kernels, " + first + " first";
+}
+
 // Adds a column with the source text of each row's line.
 void add_source(const Trace& trace, const std::vector<std::filesystem::path>& folders, stats::Table& table) {
   constexpr std::size_t kLongestLine = 160;  // bytes
@@ -166,6 +183,8 @@ void add_source(const Trace& trace, const std::vector<std::filesystem::path>& fo
   const auto places = std::find_if(columns.begin(), columns.end(), [](const stats::Column& column) { return column.title == "Line"; });
   if (places == columns.end()) return;
   kernels::SourceFiles files(trace, folders);
+  if (const std::string without = without_lines(table, *places); !without.empty())
+    std::cerr << "lanescope: No line is known of " << without << ": compile with nvcc -lineinfo.\n";
   stats::Texts texts;
   for (std::size_t row = 0; row < table.row_count(); ++row)
     texts.push_back(table.add_text(std::string(files.line(table.text(places->text(row))).substr(0, kLongestLine))));

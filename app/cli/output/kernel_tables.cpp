@@ -223,7 +223,11 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
     const Nanoseconds duration = kernels::duration(kernels.metrics, kernel);
     const auto weight = static_cast<double>(kernels.weight(number));
     std::cout << kernels.number(number) << ". " << kernel.name << shape_text(kernel.detail) << "\n   "
-              << (duration > 0 ? duration_text(duration) : "Its time was not measured") << ", bound by " << kernels::bound_text(verdict);
+              << (duration > 0 ? duration_text(duration) : "Its time was not measured");
+    if (verdict.bound == kernels::Bound::kUnknown)
+      std::cout << (duration > 0 ? "; what bounds it was not measured" : ", nor was what bounds it");
+    else
+      std::cout << ", bound by " << kernels::bound_text(verdict);
     if (!kernels.measurements.empty() && kernels.measurements[number].passes > 0) std::cout << ". " << measurement_text(kernels.measurements[number]);
     std::cout << '\n';
     if (const Message at_once = analysis::at_once_text(once[number]); !at_once.empty()) std::cout << "   " << at_once << '\n';

@@ -16,6 +16,9 @@
 #include "checks.h"
 #include "collector/session/kernel_counters.h"
 #include "command.h"
+#include "model/export/trace_file_export.h"
+#include "model/trace/kernel_records.h"
+#include "model/trace/trace_builder.h"
 #include "output/kernel_tables.h"
 #include "ran_command.h"
 #include "session/kernel_run.h"
@@ -379,6 +382,39 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   refused({"profile", "--kernels=counters", "--gpu-metrics-devices=all"}, true, 2, "one can have at a time");
   CHECK(std::filesystem::file_size(there) == 4);
   CHECK_FALSE(std::filesystem::exists(ran));
+}
+
+TEST_CASE("kernels says what a file lacks that has no counters of kernels, or no lines of code") {
+  const test::TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder.path() / name).string(); };
+  const auto told = [](const Arguments& arguments, int code) {
+    const Ran ran = run_command(arguments);
+    CHECK(ran.code == code);
+    return ran.messages;
+  };
+  // Of another tool, without counters.
+  told({"export", "-q", "-t", "sqlite", "-o", at("streams.sqlite"), test::data_file("cuda_streams.trace").string()}, 0);
+  CHECK_THAT(told({"kernels", at("streams.sqlite")}, 1), contains_text("there are no counters of kernels in it"));
+  // Nsight Compute's, with labels in place of the names of metrics.
+  std::ofstream(at("labels.csv"))
+      << "\"ID\",\"Process ID\",\"Process Name\",\"Kernel Name\",\"Duration\"\n\"\",\"\",\"\",\"\",\"us\"\n\"0\",\"1\",\"zoo\",\"saxpy\",\"7\"\n";
+  CHECK_THAT(told({"kernels", at("labels.csv")}, 1), contains_text("--print-metric-name name"));
+  // Nsight Compute's, of a set that says nothing of what bounds a kernel.
+  std::ofstream(at("few.csv"))
+      << "\"ID\",\"Process ID\",\"Process Name\",\"Kernel Name\",\"launch__waves\"\n\"\",\"\",\"\",\"\",\"\"\n\"0\",\"1\",\"zoo\",\"saxpy\",\"7\"\n";
+  CHECK_THAT(run_command({"kernels", at("few.csv")}).output, contains_text("Its time was not measured, nor was what bounds it\n"));
+  // Samples of code that has no lines.
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const NameId name = builder.intern("square");
+  PcSampleWindow window;
+  window.process = process;
+  window.gpu = builder.gpu_of_device(process, 0);
+  window.time = {0, 1'000};
+  window.samples = {{builder.gpu_function({process, 7, 0, name, name}), builder.stall_reason("wait"), 16, 3, 0}};
+  builder.add(std::move(window));
+  REQUIRE(export_trace_file(*builder.snapshot(), at("no_lines.trace"), Overwrite::kRefuse));
+  CHECK_THAT(told({"kernels", "--page=source", at("no_lines.trace")}, 0), contains_text("No line is known of kernel square: compile with nvcc -lineinfo."));
 }
 
 TEST_CASE("kernels takes what is typed for ncu, or says what to type") {
