@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "../report_functions.h"
-#include "../run_column.h"
+#include "../columns/run_column.h"
 #include "grid_text.h"
 #include "model/analysis/idle/launches_at_once.h"
 #include "model/kernels/counters/recorded_metrics.h"

@@ -6,7 +6,7 @@
 #include "../label_groups.h"
 #include "../ranges/call_ranges.h"
 #include "../report_functions.h"
-#include "../run_column.h"
+#include "../columns/run_column.h"
 
 namespace lanescope::stats {
 namespace {

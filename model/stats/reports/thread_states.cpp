@@ -5,7 +5,7 @@
 #include <set>
 
 #include "../report_functions.h"
-#include "../run_column.h"
+#include "../columns/run_column.h"
 
 namespace lanescope::stats {
 namespace {
