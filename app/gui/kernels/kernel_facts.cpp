@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/analysis/idle/launches_at_once.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/kernel_records.h"
 #include "timeline/core/words/format.h"
 
@@ -22,17 +23,34 @@ KernelFacts::Counters counters_of(const kernels::RecordedMetrics& recorded, std:
           recorded.own_clock(number)};
 }
 
+// A launch that was measured in a trace, as what describes the kernel.
+KernelFacts::Counters counters_in(const KernelRecordsOfTrace& records, const KernelFacts& facts, std::size_t number) {
+  const Trace& trace = *records.trace;
+  const EventRef measured = records.counters.measurements[number].event;
+  const std::string time = timeline::format_time(trace.event(measured).start);
+  const std::string_view run = run_of(trace, trace.track_of(measured.lane));
+  Message where = Message("of the launch at {time}", {{"time", time}});
+  if (measured == facts.event)
+    where = Message("of this launch");
+  else if (run != run_of(trace, trace.track_of(facts.event.lane)))
+    where = Message("of run {run}, of the launch at {time}", {{"run", std::string(run)}, {"time", time}});
+  return counters_of(records.counters, number, std::move(where));
+}
+
+// Launches on the same GPU by the same process come first, because other ranks may have other GPUs. Another run may have other code of the same name, so its
+// launches come last.
 std::optional<KernelFacts::Counters> find_counters(const KernelRecordsOfTrace& records, const KernelFacts& facts,
                                                    const std::vector<std::shared_ptr<const KernelRecordsOfTrace>>& others) {
-  if (const auto number = records.counters.of_kind(facts.name, facts.detail, facts.event)) {
-    const EventRef measured = records.counters.measurements[*number].event;
-    Message where = measured == facts.event ? Message("of this launch")
-                                            : Message("of the launch at {time}", {{"time", timeline::format_time(records.trace->event(measured).start)}});
-    return counters_of(records.counters, *number, std::move(where));
-  }
+  const Trace& trace = *records.trace;
+  const Track& own = trace.track_of(facts.event.lane);
+  const auto is_of_same = [&own](const kernels::Measurement& one) { return one.gpu == own.key.gpu && one.process == own.key.process; };
+  const auto is_of_run = [&](const kernels::Measurement& one) { return run_of(trace, trace.track_of(one.event.lane)) == run_of(trace, own); };
+  if (const auto number = records.counters.of_kind(facts.name, facts.detail, facts.event, is_of_same)) return counters_in(records, facts, *number);
+  if (const auto number = records.counters.of_kind(facts.name, facts.detail, {}, is_of_run)) return counters_in(records, facts, *number);
   for (auto other = others.rbegin(); other != others.rend(); ++other)
     if (const auto number = (*other)->counters.of_kind(facts.name, facts.detail, {}))
       return counters_of((*other)->counters, *number, Message("of a recording that was made for them"));
+  if (const auto number = records.counters.of_kind(facts.name, facts.detail, {})) return counters_in(records, facts, *number);
   return std::nullopt;
 }
 
@@ -78,6 +96,7 @@ std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& reco
   if (launch.detail != 0) facts->detail = trace.kernel_detail(launch.detail);
   facts->brief_name = facts->detail.short_name != 0 ? std::string(trace.name(facts->detail.short_name)) : facts->name;
   if (key.gpu != kNone) facts->gpu = trace.gpus()[key.gpu];
+  facts->program = kernels::program_of(trace, key.process);
   facts->duration = launch.duration;
   facts->all = kernels::all_like(trace, event);
   const analysis::KernelOnGpu on_gpu{key.gpu, launch.name};

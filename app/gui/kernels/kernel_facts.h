@@ -14,6 +14,7 @@
 #include "model/kernels/instructions/instruction_mix.h"
 #include "model/kernels/instructions/pc_statistics.h"
 #include "model/kernels/occupancy.h"
+#include "model/kernels/program.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::ui {
@@ -36,6 +37,7 @@ struct KernelFacts {
   std::string brief_name;  // without namespaces and parameters
   KernelDetail detail;
   Gpu gpu;
+  std::optional<kernels::Program> program;  // of the recording that the launch is in
   Nanoseconds duration = 0;
   kernels::AllLaunches all;           // of the same name and shape
   double once = 1;                    // share of their time that is left if launches at the same time count once
@@ -50,7 +52,7 @@ struct KernelFacts {
 
   // Counters of a launch of the same name and shape; empty if none were read.
   struct Counters {
-    Message where;  // "of this launch", "of the launch at 0.463 s", "of another recording"
+    Message where;  // "of this launch", "of the launch at 0.463 s", "of run A, of the launch at 0.463 s", "of another recording"
     kernels::Verdict verdict;
     std::vector<kernels::Section> sections;
     kernels::Roofline roofline;
@@ -65,8 +67,8 @@ struct KernelFacts {
   std::optional<kernels::SampledPart> sampled;
 };
 
-// Facts about a kernel of `records`. If it has no counters there, they are searched in recordings of the same program that were made for its counters, the
-// latest first. Requires: `event` is a kernel of that trace. O(kernels of the trace).
+// Facts about a kernel of `records`. If two runs are compared, counters of its own run come first. If it has no counters there, they are searched in recordings
+// of the same program that were made for its counters, the latest first. Requires: `event` is a kernel of that trace. O(kernels of the trace).
 [[nodiscard]] std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& records, EventRef event,
                                                               const std::vector<std::shared_ptr<const KernelRecordsOfTrace>>& others);
 

@@ -8,7 +8,6 @@
 #include "analysis/command_text.h"
 #include "base/text/texts.h"
 #include "model/analysis/idle/launches_at_once.h"
-#include "model/kernels/program.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -156,8 +155,8 @@ QString opcode_table(const KernelFacts& facts, const KernelFacts* baseline) {
 
 QStringList program_of(const KernelFacts& facts) {
   QStringList words;
-  if (const auto program = kernels::program_of(*facts.trace))
-    for (const std::string& word : program->command) words += QString::fromStdString(word);
+  if (facts.program)
+    for (const std::string& word : facts.program->command) words += QString::fromStdString(word);
   else
     words += QStringLiteral("PROGRAM");
   return words;

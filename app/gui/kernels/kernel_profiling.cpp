@@ -11,7 +11,6 @@
 #include "collector/session/inheritance.h"
 #include "kernels/kernel_html.h"
 #include "model/import/open_trace.h"
-#include "model/kernels/program.h"
 
 namespace lanescope::ui {
 namespace {
@@ -88,8 +87,7 @@ KernelProfiling::Run KernelProfiling::plan(const KernelFacts& facts, const QStri
   run.file = free_file(folder, (trace_file.isEmpty() ? QStringLiteral("kernel") : trace.completeBaseName()) + u'.' + kernel);
   const QString recorder = find_recorder();
   run.command = QStringList{recorder.isEmpty() ? QStringLiteral("lanescope") : recorder} + counters_command(facts, run.file);
-  const auto program = kernels::program_of(*facts.trace);
-  run.folder = program && !program->folder.empty() ? QString::fromStdString(program->folder.string()) : QDir::currentPath();
+  run.folder = facts.program && !facts.program->folder.empty() ? QString::fromStdString(facts.program->folder.string()) : QDir::currentPath();
   return run;
 }
 

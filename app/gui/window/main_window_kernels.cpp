@@ -55,7 +55,7 @@ void MainWindow::profileKernel(std::shared_ptr<const KernelFacts> facts) {
   if (isRecording())
     return showFailure(tr("A program is being recorded. Stop the recording first: counters can be read by one program at a time."), MessageSubject::kRecording);
   const KernelProfiling::Run run = KernelProfiling::plan(*facts, session_.file());
-  const QString recorded = QString::fromStdString(facts->trace->provenance().working_directory);
+  const QString recorded = facts->program ? QString::fromStdString(facts->program->recorded_folder) : QString();
   QString text = tr("This starts the program again, and reads the counters of one launch of %1 while it runs.").arg(QString::fromStdString(facts->brief_name));
   if (!recorded.isEmpty() && recorded != run.folder) text += tr(" The folder in which it was recorded, %1, is not here.").arg(recorded);
   text += tr("\n\nIn %1:\n\n%2").arg(run.folder, command_text(run.command));

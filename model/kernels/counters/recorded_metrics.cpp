@@ -247,10 +247,11 @@ std::optional<double> RecordedMetrics::own_clock(std::size_t kernel) const {
   return is_ours ? metrics.value(metrics.kernels()[kernel], "gpc__cycles_elapsed.avg.per_second") : std::nullopt;
 }
 
-std::optional<std::size_t> RecordedMetrics::of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const {
+std::optional<std::size_t> RecordedMetrics::of_kind(std::string_view name, const KernelDetail& shape, EventRef event,
+                                                    const std::function<bool(const Measurement&)>& counts) const {
   for (std::size_t i = 0; i < measurements.size(); ++i)
     if (event.valid() && measurements[i].event == event) return i;
-  for (const std::size_t i : one_of_each()) {
+  for (const std::size_t i : one_of_each(counts)) {
     const ProfiledKernel& kernel = metrics.kernels()[i];
     if (kernel.name == name && shape_of(kernel.detail) == shape_of(shape)) return i;
   }

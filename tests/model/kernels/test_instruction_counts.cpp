@@ -449,6 +449,29 @@ TEST_CASE("the program of a trace is its command, in its folder where that is he
   }
 }
 
+TEST_CASE("the program of a process of several recordings is that of its own recording") {
+  const auto recording = [](const std::string& program) {
+    TraceBuilder builder;
+    builder.provenance().command = {program};
+    builder.provenance().working_directory = "/nowhere/" + program;
+    const ProcessId process = builder.process_of_instance(1);
+    const TrackKey key{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7};
+    builder.add(key, {{0, 10, builder.intern("work of " + program), 0, 0}});
+    return builder.snapshot();
+  };
+  const auto both = combine_traces(std::vector<TraceSource>{{recording("server"), "a", 0}, {recording("client"), "b", 0}});
+  REQUIRE(both->processes().size() == 2);
+  for (ProcessId process = 0; process < 2; ++process) {
+    const auto program = program_of(*both, process);
+    REQUIRE(program);
+    const std::string expected = process == 0 ? "server" : "client";
+    CHECK(program->command == std::vector<std::string>{expected});
+    CHECK(program->recorded_folder == "/nowhere/" + expected);
+    CHECK(program->folder.empty());
+  }
+  CHECK(program_of(*recording("alone"), 0)->command == std::vector<std::string>{"alone"});
+}
+
 TEST_CASE("kinds of launches that take equally long come by name, in whichever order names were recorded") {
   const auto order = [](const std::vector<std::string>& names) {
     TraceBuilder builder;

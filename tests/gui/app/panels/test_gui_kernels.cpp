@@ -23,6 +23,7 @@
 #include "kernels/memory_chart.h"
 #include "kernels/source_panel.h"
 #include "model/trace/combining/combine.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/load.h"
 
 using namespace lanescope;
@@ -170,6 +171,44 @@ class KernelsTest : public QObject {
     state.setSelectedEvent({});
     QVERIFY(settled(panel));
     QVERIFY(panel.text().contains("transpose_padded"));
+  }
+
+  // Two programs in one trace: what is proposed and started is the program of the kernel's own recording.
+  void aKernelOfSeveralRecordingsHasTheProgramOfItsOwn() {
+    const auto streams = recording("cuda_streams.trace"), zoo = recording("kernel_counters.trace");
+    QVERIFY(streams && zoo);
+    const auto both = combine_traces(std::vector<TraceSource>{{streams, "cuda_streams.trace", 0}, {zoo, "kernel_counters.trace", 0}});
+    const auto facts = ui::kernel_facts(*ui::read_kernel_records(both), kernel_named(*both, "saxpy"), {});
+    const KernelProfiling::Run run = KernelProfiling::plan(*facts, {});
+    QCOMPARE(run.command.last(), QStringLiteral("./zoo"));
+    QCOMPARE(QString::fromStdString(facts->program->recorded_folder), QString::fromStdString(zoo->provenance().working_directory));
+    QVERIFY(ui::kernel_html(*facts, nullptr, {}).contains("lanescope profile --kernels=pc ./zoo"));
+  }
+
+  // Both runs launch the kernel often, and counters were read of some of its launches only.
+  void aKernelOfARunHasTheCountersOfThatRun() {
+    const auto before = recording("transformer_fp32.trace"), after = recording("transformer_tf32.trace");
+    QVERIFY(before && after);
+    const auto both = combine_traces(std::vector<TraceSource>{{before, "A", 0, {}, false, {}, "A"}, {after, "B", 0, {}, false, {}, "B"}});
+    const auto records = ui::read_kernel_records(both);
+    std::size_t compared = 0;
+    for (const Track& track : both->tracks()) {
+      if (track.key.kind != TrackKind::kKernels || run_of(*both, track) != "B") continue;
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; i < both->lane(lane).size(); i += 50) {
+          const auto facts = ui::kernel_facts(*records, {lane, i}, {});
+          if (!facts->counters || !facts->counters->where.english().starts_with("of the launch at")) continue;
+          const auto& measured = records->counters.measurements;
+          const bool is_of_b = std::any_of(measured.begin(), measured.end(), [&](const kernels::Measurement& one) {
+            const std::size_t number = static_cast<std::size_t>(&one - measured.data());
+            return run_of(*both, both->track_of(one.event.lane)) == "B" &&
+                   kernels::duration(records->counters.metrics, records->counters.metrics.kernels()[number]) == facts->counters->duration;
+          });
+          QVERIFY2(is_of_b, facts->name.c_str());
+          ++compared;
+        }
+    }
+    QVERIFY(compared > 10);
   }
 
   // Counters of one run, and counts of instructions of another, in one trace.

@@ -50,8 +50,9 @@ struct RecordedMetrics {
   // Without measurements, all launches by weight.
   [[nodiscard]] std::vector<std::size_t> one_of_each(const std::function<bool(const Measurement&)>& counts = {}) const;
   // The measured launch that best describes a kernel of this name and shape: `event` itself if it was measured, else the launch of median duration. Nothing if
-  // no launch of its kind was measured. `event` must belong to this trace.
-  [[nodiscard]] std::optional<std::size_t> of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const;
+  // no launch of its kind was measured, among those for which `counts` is true. `event` must belong to this trace.
+  [[nodiscard]] std::optional<std::size_t> of_kind(std::string_view name, const KernelDetail& shape, EventRef event,
+                                                   const std::function<bool(const Measurement&)>& counts = {}) const;
   // The clock of multiprocessors in Hz while this launch was measured, if our own run read its counters: then the GPU chose the clock, and caches were not
   // changed. Nothing if that is unknown, because another profiler may have locked clocks and flushed caches.
   [[nodiscard]] std::optional<double> own_clock(std::size_t kernel) const;
