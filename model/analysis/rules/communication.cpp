@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "../own_rules.h"
 #include "../wording.h"
@@ -116,6 +117,21 @@ Finding describe_alone(const Trace& trace, const LoopWork& work, const RanksOfPr
   return finding;
 }
 
+// The ranks of the process's job, and how many of them no process of the trace is; nothing if that is not known.
+struct RanksOfJob {
+  std::size_t all = 0;
+  std::size_t not_recorded = 0;
+};
+std::optional<RanksOfJob> ranks_of_job(const Trace& trace, ProcessId process) {
+  const JobPlace& own = trace.processes()[process].place;
+  if (!own.rank || own.world_size == 0) return std::nullopt;
+  std::set<std::uint32_t> recorded;
+  for (const Process& other : trace.processes())
+    if (other.place.rank && other.place.world_size == own.world_size && other.place.job == own.job && other.place.step == own.step)
+      recorded.insert(*other.place.rank);
+  return RanksOfJob{own.world_size, own.world_size - std::min<std::size_t>(recorded.size(), own.world_size)};
+}
+
 // For several ranks of a program, at least two.
 Finding describe_exposed(const Trace& trace, const LoopWork& work, const RanksOfProgram& program, std::vector<Exposed> all) {
   std::sort(all.begin(), all.end(), [](const Exposed& a, const Exposed& b) { return a.transfers > b.transfers; });
@@ -136,6 +152,12 @@ Finding describe_exposed(const Trace& trace, const LoopWork& work, const RanksOf
                            {"loop", work.text(program)}});
   finding.seen = followed_by(finding.seen, Message("The shortest, {rank}, for {time}.",
                                                    {{"rank", rank_label(trace, *all.back().rank)}, {"time", duration_text(all.back().transfers)}}));
+  if (const auto job = ranks_of_job(trace, most.process); job && job->not_recorded > 0)
+    finding.seen =
+        followed_by(finding.seen, Message(job->not_recorded == 1
+                                              ? "{missing} of {all} ranks of the job was not recorded: what others waited for it counts as communication."
+                                              : "{missing} of {all} ranks of the job were not recorded: what others waited for them counts as communication.",
+                                          {{"missing", std::to_string(job->not_recorded)}, {"all", std::to_string(job->all)}}));
   return finding;
 }
 

@@ -166,6 +166,26 @@ std::shared_ptr<const Trace> overlapped(Nanoseconds second_computes, Nanoseconds
 
 }  // namespace
 
+TEST_CASE("where ranks of the job were not recorded, it is said that waiting for them counts as communication") {
+  const auto seen = [](std::uint32_t world) {
+    const auto builder = std::make_shared<TraceBuilder>();
+    for (int number = 0; number < kRanks; ++number) {
+      const std::uint32_t pid = 100 + static_cast<std::uint32_t>(number);
+      Scenario rank(builder, pid);
+      rank.on_gpu(static_cast<std::uint32_t>(number));
+      add_rank(rank, number, {.late = -1}, 0);
+      JobPlace& place = builder->process(builder->process_of_instance(pid)).place;
+      place.rank = static_cast<std::uint32_t>(number);
+      place.world_size = world;
+    }
+    return of_rule(findings(*builder->snapshot()), "comm_overlap").seen.english();
+  };
+  CHECK_THAT(seen(kRanks), !contains_text("not recorded"));
+  CHECK_THAT(seen(0), !contains_text("not recorded"));
+  CHECK_THAT(seen(kRanks + 1), contains_text("1 of 5 ranks of the job was not recorded: what others waited for it counts as communication."));
+  CHECK_THAT(seen(kRanks + 2), contains_text("2 of 6 ranks of the job were not recorded: what others waited for them counts as communication."));
+}
+
 TEST_CASE("a rank that sleeps 12 ms in each step of 30 comes first, from one file and from four, however long setup took") {
   const Program program{.ranges = GENERATE(true, false)};
   const int files = GENERATE(1, 4);
