@@ -11,6 +11,7 @@
 #include "collector/session/inheritance.h"
 #include "kernels/kernel_html.h"
 #include "model/import/open_trace.h"
+#include "model/trace/combining/parts.h"
 
 namespace lanescope::ui {
 namespace {
@@ -87,6 +88,10 @@ KernelProfiling::Run KernelProfiling::plan(const KernelFacts& facts, const QStri
   run.file = free_file(folder, (trace_file.isEmpty() ? QStringLiteral("kernel") : trace.completeBaseName()) + u'.' + kernel);
   const QString recorder = find_recorder();
   run.command = QStringList{recorder.isEmpty() ? QStringLiteral("lanescope") : recorder} + counters_command(facts, run.file);
+  const TracePart* const part = part_of(*facts.trace, facts.trace->track_of(facts.event.lane));
+  const Provenance& from = part == nullptr ? facts.trace->provenance() : part->provenance;
+  if (from.part || from.attached_pid != 0)
+    run.caution = tr("The recording begins later than the program, in which launches are counted: another launch of the kernel may be measured.");
   run.folder = facts.program && !facts.program->folder.empty() ? QString::fromStdString(facts.program->folder.string()) : QDir::currentPath();
   return run;
 }

@@ -27,6 +27,7 @@ class KernelProfiling : public QObject {
     QStringList command;
     QString folder;
     QString file;
+    QString caution;  // a sentence on which launch will be measured; empty: the kernel's own
   };
   // Plans the run for the kernel of this trace, which was read from this file (the recording is written beside it if possible). The program is the `lanescope`
   // beside this viewer, or else the one in PATH.

@@ -58,6 +58,7 @@ void MainWindow::profileKernel(std::shared_ptr<const KernelFacts> facts) {
   const QString recorded = facts->program ? QString::fromStdString(facts->program->recorded_folder) : QString();
   QString text = tr("This starts the program again, and reads the counters of one launch of %1 while it runs.").arg(QString::fromStdString(facts->brief_name));
   if (!recorded.isEmpty() && recorded != run.folder) text += tr(" The folder in which it was recorded, %1, is not here.").arg(recorded);
+  if (!run.caution.isEmpty()) text += u' ' + run.caution;
   text += tr("\n\nIn %1:\n\n%2").arg(run.folder, command_text(run.command));
   QMessageBox question(QMessageBox::Question, tr("Profile this kernel"), {}, QMessageBox::Cancel, this);
   question.setTextFormat(Qt::PlainText);  // the command comes from the trace: it must not be able to look like another one

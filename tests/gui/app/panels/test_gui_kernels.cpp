@@ -22,6 +22,7 @@
 #include "kernels/kernel_profiling.h"
 #include "kernels/memory_chart.h"
 #include "kernels/source_panel.h"
+#include "model/export/trace_file_export.h"
 #include "model/trace/combining/combine.h"
 #include "model/trace/combining/parts.h"
 #include "model/trace/load.h"
@@ -183,6 +184,24 @@ class KernelsTest : public QObject {
     QCOMPARE(run.command.last(), QStringLiteral("./zoo"));
     QCOMPARE(QString::fromStdString(facts->program->recorded_folder), QString::fromStdString(zoo->provenance().working_directory));
     QVERIFY(ui::kernel_html(*facts, nullptr, {}).contains("lanescope profile --kernels=pc ./zoo"));
+  }
+
+  // A launch is found by its number in the program, which a recording that begins later does not know.
+  void ofARecordingThatBeginsLaterAnotherLaunchMayBeMeasured() {
+    const auto whole = recording("kernel_counters.trace");
+    const auto caution = [](const std::shared_ptr<const Trace>& trace) {
+      return KernelProfiling::plan(*ui::kernel_facts(*ui::read_kernel_records(trace), kernel_named(*trace, "saxpy"), {}), {}).caution;
+    };
+    QCOMPARE(caution(whole), QString());
+    const TemporaryFolder folder;
+    ExportSelection selection;
+    selection.window = TimeRange{whole->event(kernel_named(*whole, "saxpy")).start, whole->extent().end};
+    QVERIFY(export_trace_file(*whole, folder.path() / "part.trace", Overwrite::kRefuse, selection));
+    const auto part = load_trace(folder.path() / "part.trace");
+    QVERIFY(part);
+    QVERIFY(caution(*part).contains("another launch of the kernel may be measured"));
+    const auto both = combine_traces(std::vector<TraceSource>{{whole, "A", 0}, {*part, "B", 0}});
+    QCOMPARE(caution(both), QString());  // of the first
   }
 
   // Both runs launch the kernel often, and counters were read of some of its launches only.
