@@ -42,11 +42,14 @@ class RankCollectives:
     @classmethod
     def from_json(cls, data: "list[Any]") -> "RankCollectives":
         member, clock, communicator, operations, sizes, called, began, ended, world = data
-        columns = [np.array(column, dtype=np.int64) for column in (called, began, ended)]
-        return cls(Member(*member), clock, communicator, operations, sizes, *columns, world)
+        return cls(Member(*member), clock, communicator, operations, sizes, _times(called), _times(began), _times(ended), world)
 
     def order(self) -> "tuple[Any, ...]":
         return (self.communicator, self.member.rank is None, self.member.rank or 0, self.member.path, self.member.instance)
+
+
+def _times(values: "Iterable[int]") -> "npt.NDArray[np.int64]":
+    return np.array(values, dtype=np.int64)
 
 
 def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
@@ -90,8 +93,7 @@ def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
             operations, sizes, called, began, ended = zip(*found)
             result.append(
                 RankCollectives(
-                    member, clock, communicator, list(operations), list(sizes), *(np.array(column, dtype=np.int64) for column in (called, began, ended)),
-                    worlds.get(communicator),
+                    member, clock, communicator, list(operations), list(sizes), _times(called), _times(began), _times(ended), worlds.get(communicator)
                 )
             )
     return result
