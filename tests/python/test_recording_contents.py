@@ -1,8 +1,10 @@
 """What a recording of the program by itself contains."""
 
 import contextlib
+import copy
 import os
 import pathlib
+import pickle
 import sqlite3
 import subprocess
 import unittest
@@ -38,6 +40,14 @@ class Ranges(Recorded):
         kinds = {annotate._attributes.payload_type for annotate in (lanescope.annotate("x", payload=payload) for payload in (2, 2.0, None))}
         self.assertEqual(len(kinds), 3)
         self.assertIsNot(lanescope.annotate("x", domain="a"), lanescope.annotate("x", domain="b"))
+
+    def test_they_can_be_sent_to_other_processes_and_copied(self):
+        for range_ in (lanescope.annotate("x"), lanescope.annotate("x", 5, 7, "tasks"), lanescope.annotate("x", payload=0.5)):
+            for copied in (pickle.loads(pickle.dumps(range_)), copy.deepcopy([range_])[0]):
+                for field, _ in type(range_._attributes)._fields_:
+                    if field != "payload":
+                        self.assertEqual(getattr(copied._attributes, field), getattr(range_._attributes, field))
+                self.assertEqual((copied._attributes.payload.integer, copied._domain), (range_._attributes.payload.integer, range_._domain))
 
     def test_blocks_that_await_have_a_beginning_and_an_end_of_their_own(self):
         self.run_program("""

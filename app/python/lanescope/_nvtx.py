@@ -253,7 +253,12 @@ class Range(contextlib.ContextDecorator):
         if domain is not None and not isinstance(domain, str):
             raise TypeError(f"The name of a domain is a text, not {type(domain).__name__}.")
         self._attributes = _attributes(message, color, payload)
+        self._arguments = (message, color, payload)
         self._domain = domain
+
+    # Functions that are marked, and objects that keep a range, are sent to other processes and copied.
+    def __reduce__(self) -> "Tuple[Callable[..., Range], Tuple[Any, ...]]":
+        return annotate, (*self._arguments, self._domain)
 
     # While nothing is recorded, a range costs mostly these two calls and the reading of the clock.
     def __enter__(self) -> "Range":

@@ -278,8 +278,7 @@ def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, 
     def called(*arguments: Any, **keywords: Any) -> Any:
         nonlocal recorded
         with contextlib.ExitStack() as scopes:
-            # Asking the agent takes no time. It is not asked first, because it may not know yet that the last recording of this process is over.
-            if not (_left_to_another == os.getpid() and is_recorded()):
+            if not _is_left_to_another():
                 try:
                     scopes.enter_context(Recording(numbered(output, recorded + 1) if output else f"{name}%n", **options))
                     recorded += 1
@@ -290,6 +289,11 @@ def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, 
             scopes.enter_context(annotate(qualified_name))
             return function(*arguments, **keywords)
     return called  # type: ignore[return-value]
+
+
+def _is_left_to_another() -> bool:
+    # Asking the agent takes no time. It is not asked first, because it may not know yet that the last recording of this process is over.
+    return _left_to_another == os.getpid() and is_recorded()
 
 
 def _leave_to_another(function: str) -> None:
