@@ -1,13 +1,17 @@
 """Callbacks of training loops, with the packages themselves if they are installed, and budgets of tests."""
 
+import copy
 import importlib.util
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
 import textwrap
+import types
 import unittest
+import unittest.mock
 
 import support
 
@@ -92,6 +96,15 @@ class Trainings(unittest.TestCase):
             for name, count in (("run", 2), ("run-2", 3)):
                 with lanescope.open(f"{folder}/{name}.trace") as trace:
                     self.assertEqual(len(trace.nvtx_ranges), count)
+
+    def test_a_callback_can_be_sent_to_other_processes(self):
+        modules = {name: types.ModuleType(name) for name in ("transformers", "lightning", "lightning.pytorch")}
+        modules["transformers"].TrainerCallback = modules["lightning.pytorch"].Callback = type("Callback", (), {})
+        with unittest.mock.patch.dict(sys.modules, modules):
+            for make in (callbacks.transformers, callbacks.lightning):
+                callback = make("run.trace", ranks=[0], schedule=lanescope.schedule(active=3), trace="nvtx")
+                for other in (pickle.loads(pickle.dumps(callback)), copy.deepcopy(callback)):
+                    self.assertEqual((other.steps._output, other.steps._ranks, other.steps._options), ("run.trace", [0], callback.steps._options))
 
     def test_steps_are_marked_in_what_another_recorder_records(self):
         with tempfile.TemporaryDirectory() as folder:

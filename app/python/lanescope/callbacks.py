@@ -10,6 +10,7 @@ A problem with a recording is a RecordingWarning, and the training goes on. Each
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from importlib import import_module
 from typing import Any, Collection, Iterator, Optional, Union
@@ -94,6 +95,10 @@ def transformers(output: Optional[_Path] = None, *, ranks: Optional[Collection[i
         def __init__(self) -> None:
             self.steps = _Steps(output, ranks, options)
 
+        # Trainers that start processes send their callbacks there. The class is made here, where pickle does not find it.
+        def __reduce__(self) -> "tuple[Any, ...]":
+            return functools.partial(transformers, output, ranks=ranks, **options), ()
+
         def on_train_begin(self, arguments: Any, state: Any, control: Any, **more: Any) -> None:
             self.steps.begin(arguments.process_index)
 
@@ -116,6 +121,10 @@ def lightning(output: Optional[_Path] = None, *, ranks: Optional[Collection[int]
     class LanescopeCallback(base):  # type: ignore[misc, valid-type]
         def __init__(self) -> None:
             self.steps = _Steps(output, ranks, options)
+
+        # Trainers that start processes send their callbacks there. The class is made here, where pickle does not find it.
+        def __reduce__(self) -> "tuple[Any, ...]":
+            return functools.partial(lightning, output, ranks=ranks, **options), ()
 
         def on_train_start(self, trainer: Any, module: Any) -> None:
             self.steps.begin(trainer.global_rank)
