@@ -52,8 +52,8 @@ class Samples {
   };
   [[nodiscard]] All all();
 
-  // The value below which `percent` of a hundred samples lie: of n samples in ascending order, counted from 0, the one at (n - 1) * percent / 100; between two of
-  // them, by linear interpolation. Requires: there are some, and percent <= 100. O(n).
+  // The value below which `percent` of a hundred samples lie: of n samples in ascending order, counted from 0, the one at (n - 1) * percent / 100; between two
+  // of them, by linear interpolation. Requires: there are some, and percent <= 100. O(n).
   [[nodiscard]] double percentile(unsigned percent);
   // The middle sample; the mean of the two middle ones if their number is even. Requires: there are some. O(n).
   [[nodiscard]] double median() { return percentile(50); }
