@@ -204,8 +204,8 @@ class Measurement {
     return samples_.at(process, launch.valid() ? trace_.lane(launch.lane).start(launch.index) : start);
   }
 
-  // Idle time belongs to the sample that enqueued the operation at its end, as far as it lies after the start of the first sample. If samples are cut
-  // on the GPU, each starts with an operation, so that no gap lies in two samples.
+  // Idle time belongs to the sample that enqueued the operation at its end, as far as it lies after the start of the iteration before the first sample. If
+  // samples are cut on the GPU, each starts with an operation, so that no gap lies in two samples.
   void measure_idle() {
     Measured& idle = collector_.item(DiffKind::kGpuIdle, "GPU idle");
     std::array<Measured*, kIdleCauses> causes{};
@@ -215,7 +215,7 @@ class Measurement {
       const std::optional<std::size_t> sample =
           samples_.are_cut_on_gpu() ? samples_.on_gpu_at(process, gap.range.begin) : sample_of_work(process, lane, gap.next.index, lane.start(gap.next.index));
       if (!sample) return;
-      const Nanoseconds begin = samples_.are_cut_on_gpu() ? gap.range.begin : samples_.begin(process);
+      const Nanoseconds begin = samples_.are_cut_on_gpu() ? gap.range.begin : samples_.idle_begin(process);
       for (const IdlePart& part : parts) {
         if (part.cause == IdleCause::kOverhead && readings_.contains(gap.gpu)) continue;
         const Nanoseconds time = part.range.end - std::max(part.range.begin, begin);

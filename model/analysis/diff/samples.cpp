@@ -71,8 +71,12 @@ class Samples::Ranks {
     const bool leaves_out = disturbed > 0 && steps.size() - first - disturbed >= MeanChange::kLeastSamples;
     if (leaves_out) samples.disturbed_ += disturbed;
     samples.has_readings_ |= disturbed > 0 && !leaves_out;
-    samples.programs_.push_back(samples.size());
-    for (const Steps& process : processes_) samples.by_process_[process.process];
+    samples.programs_.push_back({samples.size(), first > 0});
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+      const Steps& process = processes_[rank];
+      samples.by_process_[process.process];
+      if (first > 0) samples.before_[process.process] = process.times[steps[first - 1][rank]].begin;
+    }
     for (std::size_t step = first; step < steps.size(); ++step) {
       if (leaves_out && is_disturbed(steps[step])) continue;
       for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
@@ -207,7 +211,7 @@ std::vector<std::size_t> Samples::transients() const {
   std::vector<double> lengths(size());
   for_each([&](ProcessId, std::size_t sample, TimeRange time) { lengths[sample] += static_cast<double>(time.length()) / static_cast<double>(ranks_[sample]); });
   for (std::size_t program = 0; program < programs_.size(); ++program) {
-    const std::size_t begin = programs_[program], end = program + 1 < programs_.size() ? programs_[program + 1] : size();
+    const std::size_t begin = programs_[program].first, end = program + 1 < programs_.size() ? programs_[program + 1].first : size();
     transients[program] = transient_of(std::span(lengths).subspan(begin, end - begin));
   }
   return transients;
@@ -215,18 +219,22 @@ std::vector<std::size_t> Samples::transients() const {
 
 void Samples::leave_out_first(std::span<const std::size_t> of_programs) {
   std::vector<std::size_t> numbers(size(), size());  // the new numbers of the samples that stay; size() for the others
-  std::vector<std::size_t> ranks, programs;
+  std::vector<std::size_t> ranks;
+  std::vector<Program> programs;
   for (std::size_t sample = 0, program = 0; sample < size(); ++sample) {
-    while (program < programs_.size() && programs_[program] <= sample) {
-      programs.push_back(ranks.size());
+    while (program < programs_.size() && programs_[program].first <= sample) {
+      programs.push_back({ranks.size(), programs_[program].has_iteration_before || of_programs[program] > 0});
       ++program;
     }
-    if (program > 0 && sample < programs_[program - 1] + of_programs[program - 1]) continue;
+    if (program > 0 && sample < programs_[program - 1].first + of_programs[program - 1]) continue;
     numbers[sample] = ranks.size();
     ranks.push_back(ranks_[sample]);
   }
   for (std::map<ProcessId, Windows>* const all : {&by_process_, &on_gpu_})
     for (auto& [process, windows] : *all) {
+      if (all == &by_process_)
+        for (const Window& window : windows)  // by time
+          if (numbers[window.sample] == size()) before_[process] = window.time.begin;
       std::erase_if(windows, [&](const Window& window) { return numbers[window.sample] == size(); });
       for (Window& window : windows) window.sample = numbers[window.sample];
     }
@@ -245,9 +253,20 @@ Samples::Windows::const_iterator Samples::first_that_ends_after(const Windows& w
   return std::upper_bound(windows.begin(), windows.end(), t, [](Nanoseconds time, const Window& window) { return time < window.time.end; });
 }
 
-Nanoseconds Samples::begin(ProcessId process) const noexcept {
+Nanoseconds Samples::idle_begin(ProcessId process) const noexcept {
+  if (const auto before = before_.find(process); before != before_.end()) return before->second;
   const Windows* windows = windows_of(process);
   return windows == nullptr || windows->empty() ? 0 : windows->front().time.begin;
+}
+
+std::vector<std::size_t> Samples::without_idle_in_front() const {
+  std::vector<std::size_t> samples;
+  if (are_cut_on_gpu()) return samples;
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    const std::size_t end = i + 1 < programs_.size() ? programs_[i + 1].first : size();
+    if (!programs_[i].has_iteration_before && programs_[i].first < end) samples.push_back(programs_[i].first);
+  }
+  return samples;
 }
 
 std::optional<std::size_t> Samples::at(ProcessId process, Nanoseconds t) const noexcept {

@@ -51,8 +51,11 @@ class Samples {
   [[nodiscard]] bool are_cut_on_gpu() const noexcept { return !on_gpu_.empty(); }
   // The sample that contains this time on the GPU. Requires: are_cut_on_gpu(). O(log n).
   [[nodiscard]] std::optional<std::size_t> on_gpu_at(ProcessId process, Nanoseconds t) const noexcept;
-  // The start of the first sample of the process.
-  [[nodiscard]] Nanoseconds begin(ProcessId process) const noexcept;
+  // From when on idle time in front of the process's work counts: the start of the iteration before the first sample; if there is none, of the sample.
+  [[nodiscard]] Nanoseconds idle_begin(ProcessId process) const noexcept;
+  // The first sample of each program of which no iteration is in front: the idle time in front of its first operation is not known, or lies before the loop. In
+  // ascending order; empty if samples are cut on the GPU or are slices.
+  [[nodiscard]] std::vector<std::size_t> without_idle_in_front() const;
   // Calls visit(process, sample, window) for each sample; for slices the process is kNone.
   template <typename Visit>
   void for_each(Visit visit) const {
@@ -84,11 +87,16 @@ class Samples {
 
   std::map<ProcessId, Windows> by_process_;
   std::map<ProcessId, Windows> on_gpu_;
-  Windows slices_;                     // the last slice includes what starts at the very end...
-  TimeRange sliced_;                   // ...of this time
-  std::vector<std::size_t> ranks_;     // of each sample: number of processes
-  std::vector<std::size_t> programs_;  // the first sample of each program
-  bool has_readings_ = false;          // in samples that count
+  Windows slices_;                  // the last slice includes what starts at the very end...
+  TimeRange sliced_;                // ...of this time
+  std::vector<std::size_t> ranks_;  // of each sample: number of processes
+  struct Program {
+    std::size_t first = 0;              // its first sample
+    bool has_iteration_before = false;  // that was left out
+  };
+  std::vector<Program> programs_;
+  std::map<ProcessId, Nanoseconds> before_;  // start of the iteration before the first sample
+  bool has_readings_ = false;                // in samples that count
   std::size_t skipped_ = 0;
   std::size_t disturbed_ = 0;
   std::size_t left_out_ = 0;

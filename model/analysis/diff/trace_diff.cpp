@@ -109,18 +109,32 @@ struct OfSide {
   std::span<const Measured* const> measured;  // one for each run
 };
 
-// The value of an item in a run as one number: the mean of its samples; for a whole trace, their sum.
-double value_of(const Run& run, const Measured* measured) {
-  if (measured == nullptr) return 0;
-  const double sum = measured->samples.sum();
-  return run.samples.are_iterations() ? sum / static_cast<double>(run.samples.size()) : sum;
+// The samples of a run that are compared. Of idle time, the first sample of a program that begins with it lacks what lies in front of its first operation, and
+// is left out if enough others are left.
+std::vector<double> series_of(const Run& run, const Measured& measured, DiffKind kind) {
+  std::vector<double> series(run.samples.size());
+  measured.samples.write_to(series);
+  if (kind != DiffKind::kGpuIdle) return series;
+  const std::vector<std::size_t> cut = run.samples.without_idle_in_front();
+  if (series.size() < cut.size() + MeanChange::kLeastSamples) return series;
+  for (auto sample = cut.rbegin(); sample != cut.rend(); ++sample) series.erase(series.begin() + static_cast<std::ptrdiff_t>(*sample));
+  return series;
 }
 
-DiffSide side_of(const OfSide& of) {
+// The value of an item in a run as one number: the mean of its samples; for a whole trace, their sum.
+double value_of(const Run& run, const Measured* measured, DiffKind kind) {
+  if (measured == nullptr) return 0;
+  if (!run.samples.are_iterations()) return measured->samples.sum();
+  if (kind != DiffKind::kGpuIdle) return measured->samples.sum() / static_cast<double>(run.samples.size());
+  const std::vector<double> series = series_of(run, *measured, kind);
+  return std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
+}
+
+DiffSide side_of(const OfSide& of, DiffKind kind) {
   DiffSide side;
   for (std::size_t run = 0; run < of.runs.size(); ++run) {
     const Measured* const measured = of.measured[run];
-    side.per_iteration += value_of(of.runs[run], measured) / static_cast<double>(of.runs.size());
+    side.per_iteration += value_of(of.runs[run], measured, kind) / static_cast<double>(of.runs.size());
     if (measured == nullptr) continue;
     side.count += measured->count;
     side.total += measured->total;
@@ -136,18 +150,14 @@ bool has_samples(Side first, Side second, DiffKind kind) {
 }
 
 // Requires: has_samples().
-MeanChange change_of(const OfSide& first, const OfSide& second) {
-  std::vector<double> before, after;
+MeanChange change_of(const OfSide& first, const OfSide& second, DiffKind kind) {
   if (first.runs.size() + second.runs.size() >= MeanChange::kLeastRuns) {
-    for (std::size_t run = 0; run < first.runs.size(); ++run) before.push_back(value_of(first.runs[run], first.measured[run]));
-    for (std::size_t run = 0; run < second.runs.size(); ++run) after.push_back(value_of(second.runs[run], second.measured[run]));
+    std::vector<double> before, after;
+    for (std::size_t run = 0; run < first.runs.size(); ++run) before.push_back(value_of(first.runs[run], first.measured[run], kind));
+    for (std::size_t run = 0; run < second.runs.size(); ++run) after.push_back(value_of(second.runs[run], second.measured[run], kind));
     return MeanChange::of_runs(before, after);
   }
-  before.resize(first.runs.front().samples.size());
-  after.resize(second.runs.front().samples.size());
-  first.measured.front()->samples.write_to(before);
-  second.measured.front()->samples.write_to(after);
-  return MeanChange::of_samples(before, after);
+  return MeanChange::of_samples(series_of(first.runs.front(), *first.measured.front(), kind), series_of(second.runs.front(), *second.measured.front(), kind));
 }
 
 constexpr std::string_view kAllIdle = "GPU idle";  // the item that sums up the causes
@@ -170,8 +180,8 @@ DiffItem compare(const ItemKey& key, const OfSide& first, const OfSide& second) 
   DiffItem item;
   item.kind = key.kind;
   item.name = key.name;
-  item.first = side_of(first);
-  item.second = side_of(second);
+  item.first = side_of(first, key.kind);
+  item.second = side_of(second, key.kind);
   item.change = item.first.per_iteration > 0 ? 100 * (item.second.per_iteration / item.first.per_iteration - 1) : kUnknown;
   item.change_low = item.change_high = kUnknown;
   if (item.first.count == 0 || item.second.count == 0) {
@@ -203,7 +213,7 @@ void judge(std::vector<Compared> judged, Side first, Side second, const std::sto
   parallel_for((changes.size() + kPart - 1) / kPart, [&](std::size_t part) {
     for (std::size_t i = part * kPart; i < std::min(changes.size(), (part + 1) * kPart) && !stop.stop_requested(); ++i) {
       const std::span<const Measured* const> measured = judged[i].measured;
-      changes[i] = change_of({first, measured.first(first.size())}, {second, measured.subspan(first.size())});
+      changes[i] = change_of({first, measured.first(first.size())}, {second, measured.subspan(first.size())}, judged[i].item->kind);
       probabilities[i] = changes[i]->probability();
     }
   });

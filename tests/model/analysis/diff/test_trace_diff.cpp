@@ -345,6 +345,26 @@ TEST_CASE("what a trace of PyTorch's profiler repeats is compared") {
   CHECK(diff.items.front().second.per_iteration == kMillisecond);
 }
 
+TEST_CASE("the mean of idle time does not depend on how many steps there are, though nothing is idle in front of the first") {
+  // Each step is idle for 800 us of 1,000, most of it behind its range; the GPU's first operation has no idle time in front of it.
+  const auto steps = [](int count) {
+    Scenario program;
+    for (int step = 0; step < count; ++step) {
+      const Nanoseconds t = step * kMillisecond;
+      program.range("step " + std::to_string(step), t, t + 990'000);
+      program.kernel("alpha", t + 10'000, t + 15'000, t + 20'000, t + 120'000);
+      program.kernel("beta", t + 300'000, t + 305'000, t + 310'000, t + 410'000);
+    }
+    return program.trace();
+  };
+  const auto skip = GENERATE(std::size_t{0}, std::size_t{2});
+  const TraceDiff diff = compare_traces(*steps(10), *steps(100), {.skip = skip}).value();
+  const DiffItem& idle = item(diff, DiffKind::kGpuIdle, "GPU idle");
+  CHECK(idle.first.per_iteration == 800'000);
+  CHECK(idle.second.per_iteration == 800'000);
+  CHECK(idle.verdict == DiffVerdict::kSame);
+}
+
 TEST_CASE("where no range marks iterations, they take the time of the GPU, and the loading of a kernel belongs to none") {
   const auto ahead = [](int iterations) {  // a launch every 10 us, of kernels of 500 us; the first launch takes 600 ms
     Scenario program;
