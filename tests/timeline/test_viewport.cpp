@@ -157,6 +157,9 @@ TEST_CASE("times, sizes and rates read as people write them") {
   REQUIRE(format_time(5'488'500'000'000, 100'000'000) == "1 h 31 min 28.5 s");
   REQUIRE(format_time(5'488'500'000'001) == "1 h 31 min 28.500000001 s");
   REQUIRE(format_time(7'199'999'999'999, 1'000'000'000) == "2 h");
+  REQUIRE(format_time(2'857'000'000'000, 1'000'000'000) == "47 min 37 s");  // beside a ruler in minutes
+  REQUIRE(format_time(2'857'000'000'000, 1'000'000) == "2857.000 s");
+  REQUIRE(format_time(59'000'000'000, 1'000'000'000) == "59 s");
   REQUIRE(format_time(-5'460'000'000'000) == "-1 h 31 min");
   REQUIRE(format_time(std::numeric_limits<Nanoseconds>::max()).starts_with("106751 d"));
   REQUIRE(format_time(std::numeric_limits<Nanoseconds>::min()).starts_with("-106751 d"));

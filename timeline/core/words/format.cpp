@@ -28,12 +28,14 @@ std::string format_duration(Nanoseconds duration) { return lanescope::format_dur
 
 std::string format_time(Nanoseconds time, Nanoseconds resolution) {
   constexpr Nanoseconds kMinute = 60'000'000'000, kHour = 60 * kMinute;
+  constexpr Nanoseconds kCoarse = 100'000'000;  // of a pixel, when a ruler begins to have minutes
   int decimals = 9;
   Nanoseconds last_digit = 1;
   for (; decimals > 0 && resolution >= 10 * last_digit; last_digit *= 10) --decimals;
   const Nanoseconds size = time < 0 ? -std::max(time, -kLatestTime) : std::min(time, kLatestTime);
   const Nanoseconds shown = (size + last_digit / 2) / last_digit * last_digit;
-  if (shown < kHour) return with_decimals(static_cast<double>(time) / 1e9, decimals, "s");
+  const bool is_coarse = resolution >= kCoarse;
+  if (shown < (is_coarse ? kMinute : kHour)) return with_decimals(static_cast<double>(time) / 1e9, decimals, "s");
   const Nanoseconds seconds = shown % kMinute;
   std::string text = (time < 0 ? "-" : "") + format_whole_seconds(shown - seconds);
   if (seconds > 0) text.append(" ").append(with_decimals(static_cast<double>(seconds) / 1e9, decimals, "s"));

@@ -14,7 +14,7 @@ namespace lanescope::timeline {
 // "834 ns", "12.345 µs", "1.230 ms", "4.500 s"; from an hour on its parts: "2 d 6 h 3.500 s" (model/trace/text/duration.h).
 [[nodiscard]] std::string format_duration(Nanoseconds duration);
 // A point in time with as many decimals of a second as `resolution` (ns) requires to distinguish neighbours: "1.234567 s"; from an hour on its parts, as of
-// durations: "1 h 31 min 28.5 s".
+// durations: "1 h 31 min 28.5 s"; from a minute on where the resolution is 100 ms or more, as a ruler has them.
 [[nodiscard]] std::string format_time(Nanoseconds time, Nanoseconds resolution = 1);
 // Reads a time that a person typed: "12.3ms", "1 s", "500us", "1 h 30 min", "42": numbers with units; ns without one. Nothing for other texts.
 [[nodiscard]] std::optional<Nanoseconds> parse_time(std::string_view text);
