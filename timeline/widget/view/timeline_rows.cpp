@@ -145,6 +145,8 @@ void TimelineView::askForMenu() {
     const QPoint at = shown.isEmpty() ? parts_->canvas->rect().center() : shown.center();
     return emit eventContextMenuRequested(event, key, parts_->canvas->mapToGlobal(at));
   }
+  if (const std::optional<Gap> gap = state.selectedGap(); gap && selection().latestTime() == gap->range && state.currentRow().empty())
+    return emit gapContextMenuRequested(*gap, QStringLiteral("gpu:%1/hw").arg(gap->gpu), parts_->canvas->mapToGlobal(parts_->canvas->rect().center()));
   const auto row = state.tree().find(key.toStdString());
   if (!row) return;
   const PlacedRow* placed = state.layout().nearest_shown(*row);

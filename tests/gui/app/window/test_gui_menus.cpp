@@ -155,6 +155,9 @@ class MenusTest : public KnownTraceTest {
     QCOMPARE(window_->state().selectedEvent(), kernel_number(*window_, 3));
     menu("Zoom to the gap");
     QCOMPARE(view.visibleRange(), gap);
+    view.setFocus();  // the same without a mouse
+    view.setCurrentRow({});
+    QVERIFY(menu_after([&] { QTest::keyClick(&view, Qt::Key_Menu); }).contains("Go to what ended the gap"));
   }
 
   void aRightClickOnTheRulerAndTheOverviewOffersWhatCanBeDoneWithTheTime() {
