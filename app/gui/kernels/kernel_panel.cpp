@@ -1,5 +1,6 @@
 #include "kernels/kernel_panel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <QEvent>
@@ -11,6 +12,7 @@
 
 #include "base/text/texts.h"
 #include "kernels/kernel_html.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "model/trace/text/percent.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
@@ -18,10 +20,11 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kTextWidth = 640;     // px initially
-constexpr int kChartsWidth = 520;   // px initially
-constexpr int kStallsHeight = 180;  // px initially
-constexpr int kLeastChart = 30;     // px
+constexpr char kTellingLink[] = "telling:";  // to the kernel that tells most
+constexpr int kTextWidth = 640;              // px initially
+constexpr int kChartsWidth = 520;            // px initially
+constexpr int kStallsHeight = 180;           // px initially
+constexpr int kLeastChart = 30;              // px
 
 QToolButton* button(const QString& text, const QString& tip, QWidget* parent) {
   auto* made = new QToolButton(parent);
@@ -130,6 +133,7 @@ void KernelPanel::layOut() {
   browser_->setOpenLinks(false);
   connect(browser_, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
     const QString text = link.toString(QUrl::FullyEncoded);
+    if (text == QLatin1String(kTellingLink)) return state_.activate(telling_kernel(*state_.trace(), std::nullopt));
     if (text.startsWith(QLatin1String(kSourceLink)))
       emit sourceLineRequested(QUrl::fromPercentEncoding(text.mid(static_cast<qsizetype>(qstrlen(kSourceLink))).toUtf8()));
   });
@@ -182,7 +186,7 @@ void KernelPanel::compute() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace || trace->provenance().outline_only) return;
   const EventRef kernel = kernel_of(*trace, state_.selectedEvent());
-  if (!kernel.valid()) return;
+  if (!kernel.valid()) return facts_ ? void() : present();
   job_.start([this, trace, kernel, records = records_, others = others_](const LatestJob::Context& job) mutable {
     if (!records || records->trace != trace) records = read_kernel_records(trace);
     auto facts = kernel_facts(*records, kernel, others);
@@ -195,13 +199,28 @@ void KernelPanel::compute() {
   });
 }
 
+// What to do while no kernel is known.
+QString KernelPanel::hint() const {
+  QString text = QStringLiteral("<p>%1</p>").arg(tr("Select a kernel, or a call that launches one."));
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!trace || trace->provenance().outline_only || !holds_events(*trace)) return text;  // looking for it would read all events
+  const auto has_kernels = [&](const Track& track) {
+    return track.key.kind == TrackKind::kKernels &&
+           std::any_of(track.lanes.begin(), track.lanes.end(), [&](LaneId lane) { return trace->lane(lane).size() > 0; });
+  };
+  if (std::none_of(trace->tracks().begin(), trace->tracks().end(), has_kernels)) return text;
+  const KernelRecords& records = trace->kernel_records();
+  const QString which =
+      records.measured.empty() && records.counted.empty() ? tr("Show the one that took longest") : tr("Show the longest whose counters were read");
+  return text + QStringLiteral("<p><a href='%1'>%2</a></p>").arg(QLatin1String(kTellingLink), which);
+}
+
 void KernelPanel::present() {
   profile_->setEnabled(facts_ && !facts_->is_of_graph() && !facts_->trace->provenance().command.empty());
   source_->setEnabled(facts_ != nullptr);
   pin_->setEnabled(facts_ != nullptr || baseline_ != nullptr);
   pin_->setText(baseline_ ? tr("Remove the baseline") : tr("Pin as baseline"));
-  const QString text =
-      facts_ ? kernel_html(*facts_, baseline_.get(), palette()) : QStringLiteral("<p>%1</p>").arg(tr("Select a kernel, or a call that launches one."));
+  const QString text = facts_ ? kernel_html(*facts_, baseline_.get(), palette()) : hint();
   if (text != shown_) {  // otherwise the user's scroll position would be lost
     const int place = browser_->verticalScrollBar()->value();
     shown_ = text;

@@ -52,6 +52,7 @@ class KernelPanel : public QWidget {
  private:
   void layOut();
   void compute();
+  [[nodiscard]] QString hint() const;
   void present();
   void showCharts();
   void pin();

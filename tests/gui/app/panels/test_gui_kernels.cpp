@@ -14,6 +14,7 @@
 #include <set>
 
 #include "analysis/findings_panel.h"
+#include "fixture/gestures.h"
 #include "fixture/main_window_fixture.h"
 #include "kernels/code_table.h"
 #include "kernels/count_columns.h"
@@ -72,6 +73,31 @@ class KernelsTest : public QObject {
 
  private slots:
   void initTestCase() { use_empty_settings(); }
+
+  // Who opens the panel wants to see a kernel: of a recording with counters, one that has them.
+  void thePanelLeadsToAKernelThatTells() {
+    const auto leads_to = [](const char* file, const QString& link) -> std::string {
+      auto window = window_of(recorded(file));
+      if (!window) return "no window";
+      window->showPanel("kernel");
+      if (!settle(*window)) return "not settled";
+      Gestures gestures(*window);
+      auto* page = window->kernel().findChild<QTextBrowser*>();
+      if (!gestures.click_link(*page, link)) return "no link in " + page->toPlainText().toStdString();
+      const EventRef selected = window->state().selectedEvent();
+      const Trace& trace = *window->state().trace();
+      if (!selected.valid()) return "nothing";
+      Nanoseconds longest = 0;
+      for (const Track& track : trace.tracks())
+        for (const LaneId lane : track.lanes)
+          for (EventIndex i = 0; track.key.kind == TrackKind::kKernels && i < trace.lane(lane).size(); ++i)
+            longest = std::max(longest, trace.lane(lane).duration(i));
+      return trace.event(selected).duration == longest ? "the longest" : std::string(trace.name(trace.event(selected).name));
+    };
+    QCOMPARE(leads_to("cuda_streams.trace", "longest"), std::string("the longest"));
+    const std::string with_counters = leads_to("kernel_counters.trace", "counters");
+    QVERIFY2(with_counters != "nothing" && !with_counters.starts_with("no"), with_counters.c_str());
+  }
 
   // The splitters between the text and the charts stay where the user put them, whichever kernels are chosen: with counters, with samples, or with neither.
   void choosingAKernelMovesNoEdge() {
