@@ -204,7 +204,7 @@ std::vector<std::pair<QString, QString>> TimelineView::helpText() const {
       {tr("Double-click"), tr("Zoom to the event or gap")},
       {tr("Click on a row's name"), tr("Choose the row that keys act on")},
       {tr("Drag a row's name"), tr("Put the row elsewhere among its neighbours")},
-      {tr("Right-click"), tr("What can be done with the row or event")},
+      {tr("Right-click"), tr("What can be done with the event, gap, range, row or time")},
   };
   for (const TimelineCommand& command : timeline_commands())
     if (const auto& keys = keysOf(command); !keys.empty()) lines.emplace_back(keys_text(keys), without_mnemonic(command.text));
