@@ -57,6 +57,31 @@ void write_many_streams(const fs::path& path, std::uint32_t streams, int events)
   REQUIRE(export_trace_file(*builder.snapshot(), path, Overwrite::kAllow));
 }
 
+// Streams of which one runs at a time, for so many kernels; then the next one, after a rest of a second.
+constexpr Nanoseconds kKernel = 1'000, kRest = 1'000'000'000;
+
+void write_turns(const fs::path& path, std::uint32_t streams, int turns, EventIndex kernels) {
+  TraceBuilder builder;
+  builder.provenance().finished = true;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 1;
+  const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
+  builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
+  const NameId names[] = {builder.intern("one"), builder.intern("other")};
+  std::mt19937 random(4);
+  std::vector<std::vector<Event>> all(streams);
+  Nanoseconds time = 0;
+  for (int turn = 0; turn < turns; ++turn)
+    for (std::vector<Event>& of_stream : all) {
+      for (EventIndex i = 0; i < kernels; ++i, time += kKernel)
+        of_stream.push_back({time, static_cast<Nanoseconds>(1 + random() % kKernel), names[random() % 2], 1, 0});
+      time += kRest;
+    }
+  for (std::uint32_t stream = 0; stream < streams; ++stream)
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = stream}, std::move(all[stream]));
+  REQUIRE(export_trace_file(*builder.snapshot(), path, Overwrite::kAllow));
+}
+
 }  // namespace
 
 TEST_CASE("every row of every recording is drawn the same from its file, with memory for next to nothing") {
@@ -375,6 +400,7 @@ TEST_CASE("what lanes cover together is the same with a union and without one") 
     std::vector<Nanoseconds> busy(times.size() - 1), walked(times.size() - 1);
     for (const Lane& lane : trace->lanes())
       for (std::size_t x = 0; x < busy.size(); ++x) busy[x] += lane.busy({times[x], times[x + 1]});
+    walked = busy;
     kept.unite(times, busy);
     unite_events(lanes, times, walked);
     REQUIRE(busy == walked);
@@ -402,6 +428,8 @@ TEST_CASE("what several sets of lanes cover is the same for all at once, one par
       sets.push_back({{}, of_set});
       for (std::size_t lane = 0; lane < lanes.size(); ++lane)
         if (random() % 2 == 0) sets.back().lanes.push_back(lane);
+      for (const std::size_t lane : sets.back().lanes)
+        for (std::size_t x = 0; x < of_set.size(); ++x) of_set[x] += lanes[lane].lane->busy({times[x], times[x + 1]});
     }
     unions.unite(lanes, times, sets);
     for (std::size_t set = 0; set < sets.size(); ++set)
@@ -411,6 +439,45 @@ TEST_CASE("what several sets of lanes cover is the same for all at once, one par
           expected += std::any_of(sets[set].lanes.begin(), sets[set].lanes.end(), [&](std::size_t lane) { return lanes[lane].lane->at(t).has_value(); });
         REQUIRE(busy[set][x] == expected);
       }
+  }
+}
+
+TEST_CASE("a picture with all borders in rests of lanes reads no event, nor does what lanes cover together that run in turns") {
+  constexpr std::uint32_t kStreams = 3;
+  constexpr int kTurns = 16;
+  constexpr EventIndex kKernels = 8 * SegmentParts::kPart;
+  const TemporaryFolder folder;
+  write_turns(folder.path() / "log.trace", kStreams, kTurns, kKernels);
+  Both both(folder.path() / "log.trace", folder.path());
+  const bool knows_ends = GENERATE(true, false);
+  if (!knows_ends) {
+    auto opened = load_trace(without_ends_of_parts(folder.path() / "compact.trace", folder.path() / "old.trace"), {}, EventPlace::kInFile);
+    REQUIRE(opened);
+    both.file = *opened;
+  }
+  const Budget budget(0);
+  ViewContent in_memory(both.memory);
+  const ViewContent known(both.file);
+  ViewContent in_file(ViewContent::Base(known), both.file);
+  Level all;
+  std::vector<Level> levels;
+  for (LaneId lane = 0; lane < both.file->lanes().size(); ++lane) {
+    levels.push_back({LaneSource{lane}});
+    all.push_back({lane});
+  }
+  REQUIRE(all.size() == kStreams);
+  levels.push_back(all);
+  // Each column has a turn of two streams.
+  const Nanoseconds turn = kKernels * kKernel + kRest;
+  const Viewport viewport = Viewport{{-kRest / 2, -kRest / 2 + turn * kStreams * kTurns}, kStreams * kTurns / 2}.on_grid();
+  const SegmentCache::Use before = SegmentCache::of_process().use();
+  const Painted exact = painted_exactly(in_file, Pane::kRows, levels, viewport);
+  const SegmentCache::Use after = SegmentCache::of_process().use();
+  CHECK(after.decoded == before.decoded);
+  CHECK((after.in_parts > before.in_parts) == !knows_ends);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    LevelRasterizer rasterizer;
+    CHECK(same_pixels(rasterizer.rasterize(in_memory.contents().content(levels[i]), viewport), exact.rasterizer->rasterize(*exact.contents[i], viewport)));
   }
 }
 

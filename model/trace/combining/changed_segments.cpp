@@ -30,10 +30,13 @@ class ShiftedParts final : public SegmentParts {
       : from_(std::move(from)), change_(std::move(change)), heads_(from_->heads().begin(), from_->heads().end()) {
     for (SegmentHead::Part& head : heads_) {
       head.start = change_.clock(head.start);
+      head.end = change_.clock(head.end);
       head.dominant = (*change_.names)[head.dominant];
+      head.longest_name = (*change_.names)[head.longest_name];
     }
   }
 
+  void tell_when_read(std::atomic<bool>& was_read) noexcept override { from_->tell_when_read(was_read); }
   [[nodiscard]] std::span<const SegmentHead::Part> heads() const noexcept override { return heads_; }
   [[nodiscard]] bool decode(std::size_t part, Events& into) const override {
     if (!from_->decode(part, into)) return false;

@@ -213,6 +213,7 @@ bool LaneSegmentParts::read(const Place& column, std::size_t part, std::span<Num
 
 bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Times& into) const {
   into.size = size_of(part);
+  into.longest_at = 0;
   std::array<std::uint64_t, kPart> gaps, durations;
   if (!read(gaps_, part, std::span(gaps).first(into.size)) || !read(durations_, part, std::span(durations).first(into.size))) return false;
   Nanoseconds end = start, busy = 0, longest = 0;
@@ -225,6 +226,7 @@ bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Times& into) 
     end = into.starts[i] + duration;
     if (!is_near(end)) return false;
     busy += duration;  // less than from its first start to its end
+    if (duration > longest) into.longest_at = i;
     longest = std::max(longest, duration);
   }
   into.busy = busy;
@@ -286,6 +288,12 @@ std::string encode_segment_head(const SegmentHead& head) {
     added.set_greatest(unsigned_of(sum.greatest));
   }
   Nanoseconds before = head.first_start;
+  const bool knows_all = std::all_of(head.parts.begin(), head.parts.end(), [](const SegmentHead::Part& part) { return part.is_fully_known(); });
+  for (std::size_t i = 0; i < head.parts.size() && knows_all; ++i) {
+    message.add_part_rest(i + 1 < head.parts.size() ? unsigned_of(head.parts[i + 1].start) - unsigned_of(head.parts[i].end) : 0);
+    message.add_part_longest_at(head.parts[i].longest_at);
+    message.add_part_longest_name(head.parts[i].longest_name);
+  }
   for (const SegmentHead::Part& part : head.parts) {
     message.add_part_start_delta(unsigned_of(part.start - before));
     message.add_part_busy(unsigned_of(part.busy));
@@ -323,11 +331,26 @@ std::optional<SegmentHead> decode_segment_head(std::string_view bytes) {
   }
   const int parts = message.part_start_delta_size();
   if (!same_length(parts, message.part_busy(), message.part_name(), message.part_weight(), message.part_longest())) return std::nullopt;
+  const bool knows_all = message.part_longest_at_size() > 0;
+  if (knows_all && !same_length(parts, message.part_rest(), message.part_longest_at(), message.part_longest_name())) return std::nullopt;
   Nanoseconds start = head.first_start, of_other_parts = head.busy;
   for (int i = 0; i < parts; ++i) {
     start = sum(start, static_cast<std::int64_t>(message.part_start_delta(i)));
-    const SegmentHead::Part part{start, static_cast<Nanoseconds>(message.part_busy(i)), message.part_name(i), static_cast<Nanoseconds>(message.part_weight(i)),
-                                 static_cast<Nanoseconds>(message.part_longest(i))};
+    SegmentHead::Part part{start,
+                           static_cast<Nanoseconds>(message.part_busy(i)),
+                           message.part_name(i),
+                           static_cast<Nanoseconds>(message.part_weight(i)),
+                           static_cast<Nanoseconds>(message.part_longest(i)),
+                           head.end,
+                           knows_all ? message.part_longest_at(i) : kNone,
+                           knows_all ? message.part_longest_name(i) : 0};
+    if (i + 1 < parts) part.end = sum(start, static_cast<std::int64_t>(message.part_start_delta(i + 1)));
+    if (i + 1 < parts && knows_all) {
+      const auto rest = static_cast<Nanoseconds>(message.part_rest(i));
+      if (rest < 0 || rest > head.end - head.first_start) return std::nullopt;
+      part.end -= rest;
+    }
+    if (part.end < part.start || part.end > head.end || (knows_all && part.longest_at >= SegmentHead::kPartEvents)) return std::nullopt;
     const bool is_behind = part.start >= (head.parts.empty() ? head.first_start : head.parts.back().start) && part.start <= head.last_start;
     if (!is_behind || !is_length(part.busy) || part.busy > of_other_parts) return std::nullopt;
     if (part.weight < 0 || part.weight > part.busy || part.longest < 0 || part.longest > part.busy) return std::nullopt;

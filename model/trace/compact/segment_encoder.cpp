@@ -170,13 +170,15 @@ void SegmentEncoder::add_to_head(std::span<const Event> events) {
   Nanoseconds busy = 0;
   std::uint32_t least = least_correlation_, greatest = greatest_correlation_;
   LaneSummary sum = part_;
+  const auto first = static_cast<EventIndex>(size_ % SegmentHead::kPartEvents);
   for (const Event& event : events) {
     busy += event.duration;
     least = std::min(least, event.correlation);
     greatest = std::max(greatest, event.correlation);
     sum.vote(event.name, event.duration);
-    sum.consider_longest(0, event.duration);
+    sum.consider_longest(first + static_cast<EventIndex>(&event - events.data()), event.duration);
   }
+  if (sum.longest_duration > part_.longest_duration) part_longest_name_ = events[sum.longest - first].name;
   for (const Event& event : events) sums_.add(event.name, event.duration);
   busy_ += busy;
   part_busy_ += busy;
@@ -185,7 +187,9 @@ void SegmentEncoder::add_to_head(std::span<const Event> events) {
   part_ = sum;
 }
 
-SegmentHead::Part SegmentEncoder::part() const { return {part_start_, part_busy_, part_.dominant, part_.weight, part_.longest_duration}; }
+SegmentHead::Part SegmentEncoder::part() const {
+  return {part_start_, part_busy_, part_.dominant, part_.weight, part_.longest_duration, last_.end(), part_.longest, part_longest_name_};
+}
 
 std::size_t SegmentEncoder::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this) + aside_.capacity() * sizeof(Piece) + sums_.memory_bytes() + parts_.capacity() * sizeof(SegmentHead::Part);
@@ -264,7 +268,10 @@ SegmentHead SegmentEncoder::head(FileLane lane, Nanoseconds epoch) const {
   if (size_ <= SegmentHead::kPartEvents) return head;
   head.parts = parts_;
   head.parts.push_back(part());
-  for (SegmentHead::Part& part : head.parts) part.start += epoch;
+  for (SegmentHead::Part& part : head.parts) {
+    part.start += epoch;
+    part.end += epoch;
+  }
   return head;
 }
 

@@ -109,6 +109,7 @@ class SegmentEncoder {
   Nanoseconds part_start_ = 0;            // of the part that is not full
   Nanoseconds part_busy_ = 0;
   LaneSummary part_;
+  NameId part_longest_name_ = 0;
 };
 
 }  // namespace lanescope

@@ -211,7 +211,9 @@ struct SegmentReader::State {
       for (Nanoseconds* time : {&head->first_start, &head->last_start, &head->end}) *time -= epoch;
       for (SegmentHead::Part& part : head->parts) {
         part.start -= epoch;
+        part.end -= epoch;
         part.dominant = ingest.name_of_file(part.dominant);
+        part.longest_name = ingest.name_of_file(part.longest_name);
       }
       for (SegmentHead::NameSum& sum : head->names) sum.name = ingest.name_of_file(sum.name);
       if (is_met.size() < tracks.size()) is_met.resize(tracks.size());
@@ -352,39 +354,56 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
   FileLane lane_;
 };
 
-// Answers so far were based on the head, so each part must match it.
+// Answers so far were based on the head, so each part must match it. The frame is read when the first part is decoded: many questions need none.
 class SegmentReader::PartsOfSegment final : public SegmentParts {
  public:
-  PartsOfSegment(std::shared_ptr<const State> file, const Segment& segment, LaneSegmentParts parts)
-      : file_(std::move(file)), segment_(segment), parts_(std::move(parts)) {}
+  PartsOfSegment(std::shared_ptr<State> file, const Segment& segment) : file_(std::move(file)), segment_(segment) {}
 
+  void tell_when_read(std::atomic<bool>& was_read) noexcept override { told_ = &was_read; }
   [[nodiscard]] std::span<const SegmentHead::Part> heads() const noexcept override { return segment_.head.parts; }
   [[nodiscard]] bool decode(std::size_t part, Events& into) const override {
-    if (!parts_.decode(part, segment_.head.parts[part].start, into) || !is_as_said(part, into)) return false;
+    const LaneSegmentParts* const parts = read();
+    if (parts == nullptr || !parts->decode(part, segment_.head.parts[part].start, into)) return false;
     file_->ingest.replace_names_of_file(std::span(into.names).first(into.size));
-    return true;
+    const SegmentHead::Part& head = segment_.head.parts[part];
+    return is_as_said(part, into) && (!head.is_fully_known() || into.names[into.longest_at] == head.longest_name);
   }
   [[nodiscard]] bool decode(std::size_t part, Times& into) const override {
-    return parts_.decode(part, segment_.head.parts[part].start, into) && is_as_said(part, into);
+    const LaneSegmentParts* const parts = read();
+    return parts != nullptr && parts->decode(part, segment_.head.parts[part].start, into) && is_as_said(part, into);
   }
   [[nodiscard]] std::optional<DetailId> detail(EventIndex event) override {
-    const auto id = parts_.detail(event);
+    const auto id = read() != nullptr ? parts_->detail(event) : std::nullopt;
     if (!id) return std::nullopt;
     return file_->ingest.detail_of_file(segment_.head.lane.track, *id);
   }
 
  private:
+  // Null if the frame can't be read in parts.
+  [[nodiscard]] const LaneSegmentParts* read() const {
+    if (!was_read_) {
+      was_read_ = true;
+      if (told_ != nullptr) told_->store(true, std::memory_order_relaxed);
+      SegmentCache::of_process().count_read_in_parts();
+      parts_ = SegmentReader(file_).read_parts(segment_);
+    }
+    return parts_ ? &*parts_ : nullptr;
+  }
   [[nodiscard]] bool is_as_said(std::size_t part, const Times& decoded) const {
     const SegmentHead::Part& head = segment_.head.parts[part];
     const bool is_last = part + 1 == segment_.head.parts.size();
     const Nanoseconds last_start = decoded.starts[decoded.size - 1], end = last_start + decoded.durations[decoded.size - 1];
-    const bool ends_as_said = is_last ? last_start == segment_.head.last_start && end == segment_.head.end : end <= segment_.head.parts[part + 1].start;
-    return ends_as_said && decoded.busy == head.busy && decoded.longest == head.longest;
+    const bool ends_as_said = is_last                 ? last_start == segment_.head.last_start && end == segment_.head.end
+                              : head.is_fully_known() ? end == head.end
+                                                      : end <= head.end;
+    return ends_as_said && decoded.busy == head.busy && decoded.longest == head.longest && (!head.is_fully_known() || decoded.longest_at == head.longest_at);
   }
 
-  std::shared_ptr<const State> file_;  // which has the segment
+  std::shared_ptr<State> file_;  // which has the segment
   const Segment& segment_;
-  LaneSegmentParts parts_;
+  std::atomic<bool>* told_ = nullptr;
+  mutable bool was_read_ = false;
+  mutable std::optional<LaneSegmentParts> parts_;
 };
 
 SegmentReader::SegmentReader(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -475,14 +494,21 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
 }
 
 std::unique_ptr<SegmentParts> SegmentReader::parts(const Segment& segment) const {
+  const std::size_t count = (segment.count + SegmentParts::kPart - 1) / SegmentParts::kPart;
+  const std::vector<SegmentHead::Part>& parts = segment.head.parts;
+  const bool is_possible = parts.size() == count && count > 1 && parts.front().start == segment.head.first_start &&
+                           (!parts.back().is_fully_known() || parts.back().longest_at < segment.count - (count - 1) * SegmentParts::kPart);
+  return is_possible ? std::make_unique<PartsOfSegment>(state_, segment) : nullptr;
+}
+
+std::optional<LaneSegmentParts> SegmentReader::read_parts(const Segment& segment) const {
   auto payload = payload_of(segment);
-  if (!payload) return nullptr;
+  if (!payload) return std::nullopt;
   auto parts = LaneSegmentParts::of(*std::move(payload), segment.count);
-  const bool is_as_said = parts && parts->lane() == segment.head.lane && parts->count() == segment.head.parts.size() &&
-                          parts->first_start() == segment.head.first_start + state_->surroundings->provenance().monotonic_epoch &&
-                          segment.head.parts.front().start == segment.head.first_start;
-  if (!is_as_said) return nullptr;
-  return std::make_unique<PartsOfSegment>(state_, segment, *std::move(parts));
+  const bool is_as_said =
+      parts && parts->lane() == segment.head.lane && parts->first_start() == segment.head.first_start + state_->surroundings->provenance().monotonic_epoch;
+  if (!is_as_said) parts.reset();
+  return parts;
 }
 
 Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& progress) const {

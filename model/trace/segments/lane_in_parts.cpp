@@ -99,9 +99,28 @@ Nanoseconds LaneInParts::duration(EventIndex i) const {
 
 Nanoseconds LaneInParts::end(EventIndex i) const {
   if (i + 1 == lane_.size() || (i + 1) % LaneSegment::kCapacity == 0) return lane_.segment_end(i / LaneSegment::kCapacity);
+  if ((i + 1) % kPart == 0)
+    if (const SegmentHead::Part* const head = known_head(i)) return head->end;
   const Place at = place(i);
   return at.part != nullptr ? at.part->events.starts[at.index] + at.part->events.durations[at.index]
                             : at.segment->start(at.index) + at.segment->duration(at.index);
+}
+
+const SegmentHead::Part* LaneInParts::known_head(EventIndex i) const {
+  const Open& segment = open(i / LaneSegment::kCapacity);
+  if (segment.whole) return nullptr;
+  const SegmentHead::Part& head = segment.in_parts->heads()[i % LaneSegment::kCapacity / kPart];
+  return head.is_fully_known() ? &head : nullptr;
+}
+
+Nanoseconds LaneInParts::longest_around(EventIndex i) const {
+  const Open& segment = open(i / LaneSegment::kCapacity);
+  return segment.whole ? segment.whole->duration(i % LaneSegment::kCapacity) : segment.in_parts->heads()[i % LaneSegment::kCapacity / kPart].longest;
+}
+
+NameId LaneInParts::name_of_longest(const LaneSummary& summary) const {
+  const SegmentHead::Part* const head = known_head(summary.longest);
+  return head != nullptr && head->longest_at == summary.longest % kPart ? head->longest_name : name(summary.longest);
 }
 
 NameId LaneInParts::name(EventIndex i) const {
@@ -130,6 +149,7 @@ EventIndex LaneInParts::lower_bound(Nanoseconds t) const {
     const auto behind = std::partition_point(heads.begin(), heads.end(), [t](const SegmentHead::Part& head) { return head.start < t; });
     if (behind == heads.begin()) return first;
     const auto number = static_cast<std::size_t>(behind - heads.begin()) - 1;
+    if (heads[number].is_fully_known() && heads[number].end < t && behind != heads.end()) return first + static_cast<EventIndex>(number + 1) * kPart;
     if (const Part* const cut = part(segment, number)) {
       const auto starts = std::span(cut->events.starts).first(cut->events.size);
       const auto found = std::lower_bound(starts.begin(), starts.end(), t) - starts.begin();
@@ -215,6 +235,10 @@ bool LaneInParts::summarize(Open& segment, EventIndex first, EventIndex last, La
     first += span;
   }
   if (!of_longest) return true;
+  if (heads[*of_longest].is_fully_known()) {
+    into.longest = offset + static_cast<EventIndex>(*of_longest) * kPart + heads[*of_longest].longest_at;
+    return true;
+  }
   const Part* const with_longest = part(segment, *of_longest);
   if (with_longest == nullptr) return false;
   const auto durations = std::span(with_longest->events.durations).first(with_longest->events.size);
@@ -258,8 +282,20 @@ void LaneTimes::load(EventIndex i) {
 }
 
 Nanoseconds LaneTimes::end(EventIndex i) {
-  const bool is_last = i + 1 == lane_->size() || (i + 1) % LaneSegment::kCapacity == 0;
-  return is_last ? lane_->segment_end(i / LaneSegment::kCapacity) : start(i) + duration(i);
+  if (i + 1 == lane_->size() || (i + 1) % LaneSegment::kCapacity == 0) return lane_->segment_end(i / LaneSegment::kCapacity);
+  open(i / LaneSegment::kCapacity);
+  if (in_parts_ && (i + 1) % kPart == 0)
+    if (const SegmentHead::Part& head = in_parts_->heads()[i % LaneSegment::kCapacity / kPart]; head.is_fully_known()) return head.end;
+  return start(i) + duration(i);
+}
+
+std::optional<LaneTimes::Part> LaneTimes::known_part(EventIndex i) {
+  open(i / LaneSegment::kCapacity);
+  if (!in_parts_) return std::nullopt;
+  const std::span<const SegmentHead::Part> heads = in_parts_->heads();
+  const std::size_t number = i % LaneSegment::kCapacity / kPart;
+  const EventIndex end = number + 1 < heads.size() ? i + kPart : std::min(lane_->size(), i - i % LaneSegment::kCapacity + LaneSegment::kCapacity);
+  return Part{heads[number].start, heads[number].end, heads[number].busy, end};
 }
 
 EventIndex LaneTimes::lower_bound(Nanoseconds t) {
@@ -272,7 +308,9 @@ EventIndex LaneTimes::lower_bound(Nanoseconds t) {
   const std::span<const SegmentHead::Part> heads = in_parts_->heads();
   const auto behind = std::partition_point(heads.begin(), heads.end(), [t](const SegmentHead::Part& head) { return head.start < t; });
   if (behind == heads.begin()) return first;
-  at(first + static_cast<EventIndex>(behind - heads.begin() - 1) * kPart);
+  const auto number = static_cast<EventIndex>(behind - heads.begin() - 1);
+  if (heads[number].is_fully_known() && heads[number].end < t && behind != heads.end()) return first + (number + 1) * kPart;
+  at(first + number * kPart);
   if (!in_parts_) return first + whole_->lower_bound(t);  // the part can't be decoded
   const auto starts = std::span(times_->starts).first(count_);
   return first_ + static_cast<EventIndex>(std::lower_bound(starts.begin(), starts.end(), t) - starts.begin());

@@ -454,8 +454,12 @@ bool SegmentCache::reads_in_parts(const DemandedSegments& from, std::size_t s, A
   const bool has_room = state.live->load() + std::uint64_t{24} * from.bounds()[s].count <= state.budget.load();
   if ((asked == Asked::kAgain && has_room) || state.entries.contains(from.identity(s))) return false;
   if (asked == Asked::kForTimes && state.entries.contains(from.identity(s) | kTimes)) return false;
-  ++state.read_in_parts;
   return true;
+}
+
+void SegmentCache::count_read_in_parts() noexcept {
+  const std::lock_guard lock(state_->mutex);
+  ++state_->read_in_parts;
 }
 
 void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) noexcept {

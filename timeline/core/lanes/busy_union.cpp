@@ -11,7 +11,7 @@ namespace {
 
 constexpr Nanoseconds kBeforeAll = std::numeric_limits<Nanoseconds>::min();
 
-// Visits the events of a lane.
+// Visits the events of a lane. Of parts that are left out, nothing is decoded.
 class Cursor {
  public:
   // `times` has the times of the lane, and must exist for as long as this does.
@@ -22,7 +22,17 @@ class Cursor {
   }
   [[nodiscard]] bool at_end() const noexcept { return index_ == size_; }
   [[nodiscard]] Nanoseconds start() const noexcept { return start_; }
-  [[nodiscard]] Nanoseconds end() const noexcept { return end_; }
+  [[nodiscard]] Nanoseconds end() noexcept {
+    if (part_) read_times();
+    return end_;
+  }
+  // The part of the lane that begins here, if nothing of it was read yet.
+  [[nodiscard]] const std::optional<LaneTimes::Part>& part() const noexcept { return part_; }
+  // Moves behind the part.
+  void leave_out_part() noexcept {
+    index_ = part_->end;
+    read();
+  }
   // Of the event before the first one.
   [[nodiscard]] Nanoseconds end_of_previous() const noexcept { return end_of_previous_; }
   void next() noexcept {
@@ -38,7 +48,16 @@ class Cursor {
  private:
   [[nodiscard]] EventIndex lower_bound(Nanoseconds t) noexcept { return subset_ != nullptr ? subset_->lower_bound(t) : times_->lower_bound(t); }
   void read() noexcept {
+    part_.reset();
     if (at_end()) return;
+    if (subset_ == nullptr && (part_ = times_->part_from(index_))) {
+      start_ = part_->start;
+      return;
+    }
+    read_times();
+  }
+  void read_times() noexcept {
+    part_.reset();
     const EventIndex at = subset_ != nullptr ? subset_->source_index(index_) : index_;
     start_ = times_->start(at);
     end_ = start_ + times_->duration(at);
@@ -51,6 +70,7 @@ class Cursor {
   Nanoseconds start_ = 0;
   Nanoseconds end_ = 0;
   Nanoseconds end_of_previous_ = kBeforeAll;
+  std::optional<LaneTimes::Part> part_;
 };
 
 // The cursor with the earliest start of several: a heap of starts.
@@ -96,10 +116,12 @@ class FirstOf {
 };
 
 // Calls use(lane, start, end) for all events of the lanes after a time, by start: first for events that started before it, cut off there. Stops when use()
-// returns false. If no other lane has events meanwhile, may_leave_out(start) allows leaving out events of one lane from that start on, except the last of them.
-// `times` has those of each lane.
-template <typename Use, typename MayLeaveOut>
-void walk(std::span<const BusyLane> lanes, std::span<LaneTimes* const> times, Nanoseconds from, Use use, MayLeaveOut may_leave_out) {
+// returns false, and at events that start at `until` or later. If no other lane has events meanwhile, may_leave_out(start) allows leaving out events of one
+// lane from that start on, except the last of them. take_part(lane, part, others) allows leaving out a part that was not decoded; no other lane has an event
+// that is still to come and starts before `others`. `times` has those of each lane.
+template <typename Use, typename MayLeaveOut, typename TakePart>
+void walk(std::span<const BusyLane> lanes, std::span<LaneTimes* const> times, Nanoseconds from, Nanoseconds until, Use use, MayLeaveOut may_leave_out,
+          TakePart take_part) {
   constexpr int kFewInARow = 8;  // stepping over so few events takes less time than a search
   struct Running {
     Cursor cursor;
@@ -116,6 +138,11 @@ void walk(std::span<const BusyLane> lanes, std::span<LaneTimes* const> times, Na
     const Nanoseconds others = first.next_start();
     int in_a_row = 0;
     do {
+      if (cursor.start() >= until) return;
+      if (cursor.part() && take_part(lane, *cursor.part(), others)) {
+        cursor.leave_out_part();
+        continue;
+      }
       if (++in_a_row > kFewInARow && may_leave_out(cursor.start())) {
         cursor.go_to_last_until(others);
         in_a_row = 0;
@@ -139,7 +166,8 @@ void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use, MayLeaveOu
   std::vector<LaneTimes*> of_lanes;
   for (LaneTimes& each : times) of_lanes.push_back(&each);
   walk(
-      lanes, of_lanes, from, [&](std::size_t, Nanoseconds start, Nanoseconds end) { return use(start, end); }, may_leave_out);
+      lanes, of_lanes, from, std::numeric_limits<Nanoseconds>::max(), [&](std::size_t, Nanoseconds start, Nanoseconds end) { return use(start, end); },
+      may_leave_out, [](std::size_t, const LaneTimes::Part&, Nanoseconds) { return false; });
 }
 
 template <typename Use>
@@ -261,32 +289,51 @@ void EventUnions::unite(std::span<const BusyLane> lanes, std::span<const Nanosec
   open_ = std::move(still_open);
   struct State {
     Nanoseconds covered_until;
-    std::size_t column = 0;
+    std::size_t column = 0;  // no event that is still to come starts before it
     Nanoseconds* busy;
   };
   std::vector<State> states;
   std::vector<std::vector<std::uint32_t>> levels_of(lanes.size());
   for (const Wanted& level : sets) {
     for (const std::size_t lane : level.lanes) levels_of[lane].push_back(static_cast<std::uint32_t>(states.size()));
-    std::fill(level.busy.begin(), level.busy.end(), 0);
     states.push_back({times.front(), 0, level.busy.data()});
   }
-  const auto add = [&](State& level, Nanoseconds start, Nanoseconds end) {
-    start = std::max(start, level.covered_until);
-    while (start < end) {
-      while (times[level.column + 1] <= start) ++level.column;
-      const Nanoseconds until = std::min(end, times[level.column + 1]);
-      level.busy[level.column] += until - start;
-      start = level.covered_until = until;
-    }
+  const auto go_to = [&](State& level, Nanoseconds start) {
+    while (times[level.column + 1] <= start) ++level.column;
   };
+  // What an event shares with earlier ones was counted for these.
   const auto use = [&](std::size_t lane, Nanoseconds start, Nanoseconds end) {
-    if (start >= times.back()) return false;
     end = std::min(end, times.back());
-    for (const std::uint32_t level : levels_of[lane]) add(states[level], start, end);
+    for (const std::uint32_t number : levels_of[lane]) {
+      State& level = states[number];
+      const Nanoseconds shared = std::min(end, level.covered_until);
+      level.covered_until = std::max(level.covered_until, end);
+      if (start >= shared) continue;
+      go_to(level, start);
+      std::size_t column = level.column;
+      for (Nanoseconds begin = start; begin < shared; ++column) {
+        const Nanoseconds until = std::min(shared, times[column + 1]);
+        level.busy[column] -= until - begin;
+        begin = until;
+      }
+    }
     return true;
   };
-  walk(lanes, of_lanes, times.front(), use, [](Nanoseconds) { return false; });
+  // Events of a part share nothing with others if their lane runs alone meanwhile, and all of their time if others cover it throughout.
+  const auto take_part = [&](std::size_t lane, const LaneTimes::Part& part, Nanoseconds others) {
+    for (const std::uint32_t number : levels_of[lane]) {
+      State& level = states[number];
+      if (level.covered_until <= part.start && part.until <= others) continue;
+      if (level.covered_until < part.until) return false;
+      go_to(level, part.start);
+      if (part.until > times[level.column + 1]) return false;
+    }
+    for (const std::uint32_t number : levels_of[lane])
+      if (State& level = states[number]; level.covered_until > part.start) level.busy[level.column] -= part.busy;
+    return true;
+  };
+  walk(
+      lanes, of_lanes, times.front(), times.back(), use, [](Nanoseconds) { return false; }, take_part);
 }
 
 void unite_events(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) {

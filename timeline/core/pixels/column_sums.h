@@ -22,16 +22,30 @@ inline void vote(Column& column, NameId name, Nanoseconds weight, TrackKind kind
 }
 
 template <typename Events>
-void consider_longest(Column& column, const ContentLane& content, const Events& events, EventIndex index, Nanoseconds duration) {
+void consider_longest(Column& column, const ContentLane& content, const Events& events, EventIndex index, Nanoseconds duration, NameId name) {
   if (duration <= column.longest_duration) return;
   column.longest = content.ref(index);
   column.longest_duration = duration;
-  column.longest_name = events.name(index);
+  column.longest_name = name;
   column.longest_detail = has_own_colors(content.kind) || content.projected ? events.detail(index) : 0;
   if (column.weight == 0 && duration == 0) {  // instants have no duration, so none outweighs another
     column.dominant = column.longest_name;
     column.kind = content.kind;
   }
+}
+
+template <typename Events>
+void consider_longest(Column& column, const ContentLane& content, const Events& events, EventIndex index, Nanoseconds duration) {
+  if (duration > column.longest_duration) consider_longest(column, content, events, index, duration, events.name(index));
+}
+
+// The name of the longest event of a summary. Lanes that are read in parts may know it without reading the event.
+template <typename Events>
+NameId name_of_longest(const Events& events, const LaneSummary& summary) {
+  if constexpr (requires { events.name_of_longest(summary); })
+    return events.name_of_longest(summary);
+  else
+    return events.name(summary.longest);
 }
 
 // Adds the events that start in [first, last), and the one before, to the column [begin, end).
@@ -45,14 +59,17 @@ void add_events(Column& column, const ContentLane& content, const Events& lane, 
   }
   if (first == last) return;
   column.count += last - first;
-  const EventIndex final_event = last - 1;  // the only event that may continue beyond the column
-  if (first < final_event) {
-    const LaneSummary summary = lane.summarize(first, final_event);
-    consider_longest(column, content, lane, summary.longest, summary.longest_duration);
+  // The last event is the only one that may continue beyond the column.
+  const EventIndex within = lane.end(last - 1) > window.end ? last - 1 : last;
+  if (first < within) {
+    const LaneSummary summary = lane.summarize(first, within);
+    if (summary.longest_duration > column.longest_duration)
+      consider_longest(column, content, lane, summary.longest, summary.longest_duration, name_of_longest(lane, summary));
     vote(column, summary.dominant, summary.weight, content.kind);
   }
-  consider_longest(column, content, lane, final_event, lane.duration(final_event));
-  vote(column, lane.name(final_event), std::min(lane.end(final_event), window.end) - lane.start(final_event), content.kind);
+  if (within == last) return;
+  consider_longest(column, content, lane, last - 1, lane.duration(last - 1));
+  vote(column, lane.name(last - 1), window.end - lane.start(last - 1), content.kind);
 }
 
 // Adds the same column of another lane.

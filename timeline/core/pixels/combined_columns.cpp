@@ -228,7 +228,7 @@ LevelRasterizer::Combination LevelRasterizer::merged(std::span<OfLevel> tiles) c
 void LevelRasterizer::finish(const Combination& combination) {
   for (std::size_t i = 0; i < combination.tiles.size(); ++i) {
     std::vector<Column>& columns = combination.tiles[i].tile->columns;
-    for (std::size_t x = 0; x < columns.size(); ++x) columns[x].busy = combination.busy[i * kTileWidth + x];
+    for (std::size_t x = 0; x < columns.size(); ++x) columns[x].busy = std::max<Nanoseconds>(0, combination.busy[i * kTileWidth + x]);  // if a file is damaged
     combination.tiles[i].done = true;
   }
 }
@@ -319,6 +319,8 @@ void LevelRasterizer::unite_together(std::span<Combination* const> levels, std::
       const auto running = lanes_within(*level, static_cast<std::size_t>(from), static_cast<std::size_t>(until));
       if (running.size() < 2) continue;
       United& made = united.emplace_back(United{level, {}, std::vector<Nanoseconds>(times.size() - 1)});
+      for (std::int64_t x = from; x < until; ++x)
+        made.busy[static_cast<std::size_t>(level->first_column() + x - begin)] = level->busy[static_cast<std::size_t>(x)];
       for (const ContentLane* lane : running) {
         const auto [place, is_new] = places.try_emplace({lane->lane.get(), lane->subset.get()}, lanes.size());
         if (is_new) lanes.push_back({lane->lane.get(), lane->subset.get()});

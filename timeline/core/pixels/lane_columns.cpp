@@ -49,7 +49,8 @@ void LevelRasterizer::fill_by_parts(const ContentLane& content, const LaneInPart
       const Nanoseconds before = std::exchange(busy_before, events.busy_before(times[x + 1], edge));
       busy = busy_before - before;
       last_end = events.end(edge - 1);
-      if (const auto seen = single(events, edge - 1)) tile.singles.push_back(*seen);
+      if (is_wide(events.longest_around(edge - 1)))
+        if (const auto seen = single(events, edge - 1)) tile.singles.push_back(*seen);
     } else {
       busy_before += busy;
     }

@@ -200,7 +200,6 @@ void Picture::add_up(const std::stop_token& stop) {
     std::vector<EventUnions::Wanted> wanted;
     for (std::size_t row = 0; row < group.size(); ++row) {
       wanted.push_back({{}, std::span(busy).subspan(row, 1)});
-      group[row]->sum.busy = 0;
       for (const ContentLane* lane : group[row]->running) {
         const auto [place, is_new] = places.try_emplace({lane->lane.get(), lane->subset.get()}, lanes.size());
         if (is_new) lanes.push_back({lane->lane.get(), lane->subset.get()});
@@ -212,6 +211,7 @@ void Picture::add_up(const std::stop_token& stop) {
     const Nanoseconds length = range.length() / kParts;
     for (Nanoseconds part = 0; part < kParts && !stop.stop_requested(); ++part) {
       const Nanoseconds begin = range.begin + length * part, end = part + 1 < kParts ? begin + length : range.end;
+      std::fill(busy.begin(), busy.end(), 0);  // so it becomes what is counted more than once
       unions.unite(lanes, std::array{begin, end}, wanted);
       for (std::size_t row = 0; row < group.size(); ++row) group[row]->sum.busy += busy[row];
     }

@@ -14,7 +14,7 @@ namespace lanescope {
 inline constexpr std::uint32_t kFrameMagic = 0x3146534c;        // "LSF1"
 inline constexpr std::size_t kMaximumPayloadBytes = 64u << 20;  // uncompressed; a header with a larger size is damaged
 inline constexpr std::uint16_t kFormatMajor = 1;                // readers refuse newer major versions
-inline constexpr std::uint16_t kFormatMinor = 7;
+inline constexpr std::uint16_t kFormatMinor = 8;
 
 // The first 16 bytes of a file. The first byte is not ASCII and the line ends are mixed, so that a transfer in text mode is detected.
 inline constexpr unsigned char kFileMagic[8] = {0x89, 'L', 'S', 'T', '\r', '\n', 0x1a, '\n'};

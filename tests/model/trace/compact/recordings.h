@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -43,8 +44,10 @@ inline Compacted compacted(const std::filesystem::path& from, const std::filesys
   return *result;
 }
 
-// A compacted file without what its index says of counters, as versions before format 1.7 wrote it. Returns its path.
-inline std::filesystem::path without_counter_heads(const std::filesystem::path& from, const std::filesystem::path& to) {
+// A copy of a compacted file, in which the index says something else of its lane segments: change() is called with each of their heads. Of counters, it says
+// nothing. Returns its path.
+inline std::filesystem::path with_other_heads(const std::filesystem::path& from, const std::filesystem::path& to,
+                                              const std::function<void(proto::SegmentHead&)>& change) {
   const auto reader = TraceFileReader::open(from);
   auto writer = TraceFileWriter::create(to, Overwrite::kAllow);
   REQUIRE(reader);
@@ -55,13 +58,31 @@ inline std::filesystem::path without_counter_heads(const std::filesystem::path& 
     std::vector<std::byte> bytes(sizeof(FrameHeader));
     std::memcpy(bytes.data(), &frame->header, sizeof(FrameHeader));
     bytes.insert(bytes.end(), frame->stored.begin(), frame->stored.end());
-    if (indexed.type == proto::FRAME_LANE_SEGMENT)
-      REQUIRE(writer->append_segment(bytes, content_of(*frame), indexed.segment_head));
-    else
+    if (indexed.type == proto::FRAME_LANE_SEGMENT) {
+      proto::SegmentHead head;
+      REQUIRE(head.ParseFromString(std::string(indexed.segment_head)));
+      change(head);
+      REQUIRE(writer->append_segment(bytes, content_of(*frame), head.SerializeAsString()));
+    } else {
       REQUIRE(writer->append(bytes));
+    }
   }
   REQUIRE(writer->finish());
   return to;
+}
+
+// A compacted file without what its index says of counters, as versions before format 1.7 wrote it. Returns its path.
+inline std::filesystem::path without_counter_heads(const std::filesystem::path& from, const std::filesystem::path& to) {
+  return with_other_heads(from, to, [](proto::SegmentHead&) {});
+}
+
+// A compacted file as versions before format 1.8 wrote it, in which nothing is known of the ends of parts and of their longest events. Returns its path.
+inline std::filesystem::path without_ends_of_parts(const std::filesystem::path& from, const std::filesystem::path& to) {
+  return with_other_heads(from, to, [](proto::SegmentHead& head) {
+    head.clear_part_rest();
+    head.clear_part_longest_at();
+    head.clear_part_longest_name();
+  });
 }
 
 }  // namespace lanescope::test

@@ -364,15 +364,47 @@ TEST_CASE("a head says what its events say") {
   for (std::size_t part = 0; part < head.parts.size(); ++part) {
     const EventIndex first = static_cast<EventIndex>(part * 1'024), last = std::min<EventIndex>(first + 1'024, static_cast<EventIndex>(count));
     LaneSummary sum;
-    Nanoseconds busy = 0, longest = 0;
+    Nanoseconds busy = 0;
+    EventIndex longest = first;
     for (EventIndex i = first; i < last; ++i) {
       sum.vote(events[i].name, events[i].duration);
       busy += events[i].duration;
-      longest = std::max(longest, events[i].duration);
+      if (events[i].duration > events[longest].duration) longest = i;
     }
-    CHECK(head.parts[part] == SegmentHead::Part{events[first].start + kEpoch, busy, sum.dominant, sum.weight, longest});
+    CHECK(head.parts[part] == SegmentHead::Part{events[first].start + kEpoch, busy, sum.dominant, sum.weight, events[longest].duration,
+                                                events[last - 1].end() + kEpoch, longest - first, events[longest].name});
   }
   const std::string bytes = encode_segment_head(head);
   CHECK(decode_segment_head(bytes) == head);
-  CHECK(bytes.size() <= 2'600);  // random durations up to 7 s; recorded ones take half
+
+  // Before version 1.8 of the format, a part was known to end before the next one begins, and its longest event was not known.
+  proto::SegmentHead message;
+  REQUIRE(message.ParseFromString(bytes));
+  const auto changed = [&](auto change) {
+    proto::SegmentHead copy = message;
+    change(copy);
+    return decode_segment_head(copy.SerializeAsString());
+  };
+  const auto old = changed([](proto::SegmentHead& copy) {
+    copy.clear_part_rest();
+    copy.clear_part_longest_at();
+    copy.clear_part_longest_name();
+  });
+  REQUIRE(old.has_value());
+  SegmentHead expected = head;
+  for (std::size_t part = 0; part < expected.parts.size(); ++part) {
+    const bool is_last = part + 1 == expected.parts.size();
+    SegmentHead::Part& each = expected.parts[part];
+    each = {each.start, each.busy, each.dominant, each.weight, each.longest, is_last ? expected.end : expected.parts[part + 1].start, kNone, 0};
+  }
+  CHECK(*old == expected);
+  CHECK(decode_segment_head(encode_segment_head(*old)) == old);
+  if (!head.parts.empty()) {
+    CHECK_FALSE(changed([](proto::SegmentHead& copy) { copy.set_part_longest_at(0, 1'024); }));
+    CHECK_FALSE(changed([](proto::SegmentHead& copy) { copy.set_part_rest(0, ~std::uint64_t{0}); }));
+    CHECK_FALSE(changed([](proto::SegmentHead& copy) { copy.set_part_rest(0, copy.part_start_delta(1) + 1); }));
+    CHECK_FALSE(changed([](proto::SegmentHead& copy) { copy.mutable_part_rest()->RemoveLast(); }));
+    CHECK_FALSE(changed([](proto::SegmentHead& copy) { copy.clear_part_longest_name(); }));
+  }
+  CHECK(bytes.size() <= 2'900);  // random durations up to 7 s; recorded ones take half
 }

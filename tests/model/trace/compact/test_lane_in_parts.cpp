@@ -41,6 +41,13 @@ int wrong_times(const Lane& memory, LaneTimes times, std::mt19937& random, int q
     const EventIndex first = times.lower_bound(t);
     wrong += first != memory.lower_bound(t);
     const EventIndex last = std::min(memory.size(), first + static_cast<EventIndex>(random() % 1'500));
+    if (const EventIndex begin = some / SegmentParts::kPart * SegmentParts::kPart; const auto part = times.part_from(begin)) {
+      Nanoseconds busy = 0;
+      for (EventIndex event = begin; event < part->end; ++event) busy += memory.duration(event);
+      const bool ends = part->end == memory.size() || memory.start(part->end) >= part->until;
+      wrong += part->start != memory.start(begin) || part->busy != busy || part->until < memory.end(part->end - 1) || !ends;
+      wrong += part->end != std::min(memory.size(), begin + SegmentParts::kPart);
+    }
     for (EventIndex event = first > 0 ? first - 1 : 0; event < last; ++event)
       wrong += times.end(event) != memory.end(event) || times.start(event) != memory.start(event) || times.duration(event) != memory.duration(event);
   }
@@ -115,8 +122,10 @@ TEST_CASE("long lanes answer the same in parts as in memory, and hardly any segm
     write_long_program(folder.path() / "log.trace", 300'000);
   compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
   const auto memory = loaded(folder.path() / "compact.trace");
+  const fs::path of_version_7 = without_ends_of_parts(folder.path() / "compact.trace", folder.path() / "old.trace");
   std::shared_ptr<const Trace> file;
-  std::jthread([&] { file = opened_in_file(folder.path() / "compact.trace"); }).join();
+  const fs::path opened = GENERATE(true, false) ? folder.path() / "compact.trace" : of_version_7;
+  std::jthread([&] { file = opened_in_file(opened); }).join();
   const MemoryBudget budget(0);
   const SegmentCache::Use before = SegmentCache::of_process().use();
   CHECK(wrong_answers(*memory, *file, 500) == 0);
@@ -226,4 +235,31 @@ TEST_CASE("parts of a segment that can't be read are what stands for it") {
   }
   CHECK(has_substitutes(*file));
   CHECK_FALSE(SegmentCache::of_process().take_problems().empty());
+}
+
+TEST_CASE("what a head says of the end of a part and its longest event is not believed once the part is decoded") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 150'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "compact.trace");
+  const int wrong = GENERATE(0, 1, 2);
+  with_other_heads(folder.path() / "compact.trace", folder.path() / "wrong.trace", [&](proto::SegmentHead& head) {
+    for (int part = 0; part < head.part_rest_size(); ++part) {
+      if (wrong == 0) head.set_part_rest(part, head.part_rest(part) / 2);
+      if (wrong == 1) head.set_part_longest_at(part, head.part_longest_at(part) ^ 1);
+      if (wrong == 2) head.set_part_longest_name(part, 1'000'000);
+    }
+  });
+  std::shared_ptr<const Trace> file;
+  std::jthread([&] { file = opened_in_file(folder.path() / "wrong.trace"); }).join();
+  const MemoryBudget budget(0);
+  const LaneInParts parts(file->lane(0));
+  const std::uint64_t before = SegmentCache::of_process().use().decoded;
+  for (EventIndex i = 5'000; i < memory->event_count(); i += 9'999) {
+    CHECK(parts.name(i) == memory->lane(0).name(i));
+    CHECK(parts.start(i) == memory->lane(0).start(i));
+    CHECK(parts.duration(i) == memory->lane(0).duration(i));
+  }
+  CHECK(SegmentCache::of_process().use().decoded > before);  // whole, because its parts are not what was said of them
+  CHECK(SegmentCache::of_process().take_problems().empty());
 }

@@ -75,6 +75,11 @@ struct SegmentHead {
     NameId dominant = 0;    // as in LaneSummary; so is the weight
     Nanoseconds weight = 0;
     Nanoseconds longest = 0;  // duration of its longest event
+    // If they are not known, as in files from before version 1.8 of the format: `end` is the start of the next part, and `longest_at` is kNone.
+    Nanoseconds end = 0;        // of its last event
+    EventIndex longest_at = 0;  // position of its longest event in the part, the first of several
+    NameId longest_name = 0;    // of that event
+    [[nodiscard]] bool is_fully_known() const noexcept { return longest_at != kNone; }
     bool operator==(const Part&) const = default;
   };
   static constexpr std::size_t kMostNames = 32;
@@ -100,6 +105,7 @@ class LaneSegmentParts {
   struct Times {
     EventIndex size = 0;
     Nanoseconds busy = 0, longest = 0;  // as a head has them
+    EventIndex longest_at = 0;
     std::array<Nanoseconds, kPart> starts, durations;
   };
   struct Events : Times {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "model/file/result.h"
@@ -58,8 +59,8 @@ class SegmentReader {
   // As decode(), but only the times (SegmentTimes). The other columns are not looked at.
   [[nodiscard]] Result<std::shared_ptr<const LaneSegment>> decode_times(const Segment& segment) const;
 
-  // The segment, of which single parts are decoded; null if it can't be read in parts, which decode() may read all the same. The result keeps the file open.
-  // O(bytes), but a fraction of the time of decode().
+  // The segment, of which single parts are decoded; null if its head does not have its parts. The result keeps the file open. O(1): its frame is read when the
+  // first part is decoded, in O(bytes), but a fraction of the time of decode(). If it can't be read in parts, decode() may read it all the same.
   [[nodiscard]] std::unique_ptr<SegmentParts> parts(const Segment& segment) const;
 
   // The whole trace, as load_trace() would return it, with lanes and counters whose segments are decoded when they are needed (demanded_segments.h,
@@ -76,6 +77,7 @@ class SegmentReader {
   class LaneOnDemand;
   class PartsOfSegment;
   [[nodiscard]] Result<std::string> payload_of(const Segment& segment) const;
+  [[nodiscard]] std::optional<LaneSegmentParts> read_parts(const Segment& segment) const;
   explicit SegmentReader(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

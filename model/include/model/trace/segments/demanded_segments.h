@@ -71,9 +71,9 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] std::shared_ptr<const LaneSegment> held_times(std::size_t s) const noexcept;
   // The segment, of which single parts are decoded for this caller and are not put into the cache (LaneInParts). Null if the caller should ask for it whole:
   // because it is in the cache, or has few events, or can't be read in parts; or because there is room for all segments of all lanes, or for it and
-  // somebody asked for its parts before.
+  // its parts were read before. The lane must exist for as long as the result does.
   [[nodiscard]] std::unique_ptr<SegmentParts> parts(std::size_t s) const;
-  // As parts(), for callers that go through the times of the segment once: null if the cache has these, but not because somebody asked before.
+  // As parts(), for callers that go through the times of the segment once: null if the cache has these, but not because parts were read before.
   [[nodiscard]] std::unique_ptr<SegmentParts> times_in_parts(std::size_t s) const;
   // As held(), but read again and not put into the cache: for callers that make another segment of it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> read_apart(std::size_t s) const {
@@ -113,7 +113,7 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   std::uint64_t first_identity_;
   mutable std::atomic<bool> has_unreadable_{false}, lacked_memory_{false};
   mutable std::vector<std::atomic<bool>> unreadable_;       // by segment
-  mutable std::vector<std::atomic<bool>> asked_for_parts_;  // by segment: parts() was called
+  mutable std::vector<std::atomic<bool>> parts_were_read_;  // by segment: what parts() returned was read
 };
 
 // The segments that a lane demands, valid for as long as the lane exists; null if the lane holds its segments. O(log lanes). Any thread.
@@ -187,6 +187,8 @@ class SegmentCache {
   void report(std::string sentence);
   // Reports from now on that there was not enough memory for something, and gives up all segments that nobody reads.
   void report_shortage() noexcept;
+  // Counts a segment that was read and of which only parts are decoded.
+  void count_read_in_parts() noexcept;
 
   SegmentCache(const SegmentCache&) = delete;
   SegmentCache& operator=(const SegmentCache&) = delete;
@@ -203,8 +205,8 @@ class SegmentCache {
   // Returns what the cache has of the segment, or its decoded times alone. If these can't be read, acts as take().
   [[nodiscard]] std::shared_ptr<const LaneSegment> take_times(const DemandedSegments& from, std::size_t s);
   enum class Asked { kFirst, kAgain, kForTimes };
-  // Counts a segment that is read in parts. Returns false if it should rather be taken whole: it is in the cache, or was asked for before and there is room.
-  // For times it is enough that the cache has these.
+  // Returns false if it should rather be taken whole: it is in the cache, or was read in parts before and there is room. For times it is enough that the cache
+  // has these.
   [[nodiscard]] bool reads_in_parts(const DemandedSegments& from, std::size_t s, Asked asked) noexcept;
   // Something else that is decoded, and its size.
   struct Content {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,7 +28,9 @@ class SegmentParts {
   SegmentParts(const SegmentParts&) = delete;
   SegmentParts& operator=(const SegmentParts&) = delete;
 
-  // What is known of each part without decoding it.
+  // `was_read`, which must exist for as long as this does, becomes true when the segment is read.
+  virtual void tell_when_read(std::atomic<bool>& was_read) noexcept = 0;
+  // What is known of each part without reading it.
   [[nodiscard]] virtual std::span<const SegmentHead::Part> heads() const noexcept = 0;
   // Returns false if the part can't be decoded, or is not what its head says; the segment may still be read whole. Requires: part < heads().size(). O(kPart).
   [[nodiscard]] virtual bool decode(std::size_t part, Events& into) const = 0;
@@ -56,6 +59,10 @@ class LaneInParts {
   [[nodiscard]] DetailId detail(EventIndex i) const;
   [[nodiscard]] Nanoseconds busy_before(Nanoseconds t, EventIndex lower_bound_of_t) const;
   [[nodiscard]] LaneSummary summarize(EventIndex first, EventIndex last) const;
+  // The name of the longest event of those, which summarize() returned last.
+  [[nodiscard]] NameId name_of_longest(const LaneSummary& summary) const;
+  // A duration that no event near i exceeds, nor that one.
+  [[nodiscard]] Nanoseconds longest_around(EventIndex i) const;
 
  private:
   static constexpr EventIndex kPart = SegmentParts::kPart;
@@ -89,6 +96,8 @@ class LaneInParts {
   [[nodiscard]] const Part* part(Open& segment, std::size_t number) const;
   void read_whole(Open& segment) const;
   [[nodiscard]] Place place(EventIndex i) const;
+  // What is known of the part of an event, if that is all; else null.
+  [[nodiscard]] const SegmentHead::Part* known_head(EventIndex i) const;
   // Folds events of a segment that is read in parts. Returns false if a part can't be decoded; then some are folded.
   [[nodiscard]] bool summarize(Open& segment, EventIndex first, EventIndex last, LaneSummary& into, EventIndex offset) const;
 
@@ -120,8 +129,23 @@ class LaneTimes {
   [[nodiscard]] Nanoseconds end(EventIndex i);
   [[nodiscard]] EventIndex lower_bound(Nanoseconds t);
 
+  // Events of which nothing was decoded: when the first of them starts, a time at which all of them have ended and no later event has begun, the sum of their
+  // durations, and the event behind the last one.
+  struct Part {
+    Nanoseconds start = 0;
+    Nanoseconds until = 0;
+    Nanoseconds busy = 0;
+    EventIndex end = 0;
+  };
+  // The part that begins with event i; nothing if none does, or if it is not known without decoding it. O(1) within a segment.
+  [[nodiscard]] std::optional<Part> part_from(EventIndex i) {
+    if (i % kPart != 0 || demanded_ == nullptr) return std::nullopt;
+    return known_part(i);
+  }
+
  private:
   static constexpr EventIndex kPart = SegmentParts::kPart;
+  [[nodiscard]] std::optional<Part> known_part(EventIndex i);
   void at(EventIndex i) {
     if (i - first_ >= count_) load(i);  // also if i < first_, because the difference wraps around
   }

@@ -57,10 +57,10 @@ class EventUnions {
  public:
   struct Wanted {
     std::vector<std::size_t> lanes;  // by their places among all lanes
-    std::span<Nanoseconds> busy;     // becomes the time in which at least one of them is busy, between each time and the next
+    std::span<Nanoseconds> busy;     // as in BusyUnion::unite()
   };
-  // Requires: as unite_events(), for each of the sets. Lanes that were not asked for in the call before are read again. O(events from the first time to the
-  // last · (log lanes + sets)).
+  // Requires: as unite_events(), for each of the sets. Lanes that were not asked for in the call before are read again. Of lanes on demand, only parts are
+  // decoded in which events of several lanes may run at once. O(events from the first time to the last · (log lanes + sets)).
   void unite(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<const Wanted> sets);
 
  private:
