@@ -263,7 +263,7 @@ std::string EventValues::text(EventRef event, EventColumn column) const {
       return memory ? memory_text(*memory) : std::string();
     }
     case EventColumn::kRun:
-      return std::string(run_of(*trace_, trace_->track_of(event.lane)));
+      return std::string(part_title(*trace_, trace_->track_of(event.lane)));
     case EventColumn::kGrid:
     case EventColumn::kBlock: {
       const KernelDetail* kernel = kernel_detail(*trace_, event);

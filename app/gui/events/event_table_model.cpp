@@ -297,6 +297,8 @@ QVariant EventTableModel::foldData(const EventFold& fold, const QModelIndex& ind
 QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   const std::optional<EventColumn> column = eventColumn(section);
+  const bool is_of_files = column == EventColumn::kRun && list_ && !compares_runs(list_->values.trace());
+  if (role == Qt::DisplayRole && is_of_files) return shown_text("File");
   if (role == Qt::DisplayRole) return column ? shown_text(event_column_title(*column)) : QStringLiteral("#");
   if (role == Qt::TextAlignmentRole) {
     const bool is_text = column && event_column_content(*column) == ColumnContent::kText;
@@ -310,7 +312,7 @@ QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, i
   }
   if (role == Qt::ToolTipRole && column == EventColumn::kGapBefore)
     return tr("Idle time in front of the event on its row: on its stream, or on the row that is shown");
-  if (role == Qt::ToolTipRole && column == EventColumn::kRun) return tr("Which of the two runs the event is of");
+  if (role == Qt::ToolTipRole && column == EventColumn::kRun && !is_of_files) return tr("Which of the two runs the event is of");
   if (role == Qt::ToolTipRole && column == EventColumn::kQueueTime) return tr("From the end of the call that launched the work to its start on the GPU");
   if (role == Qt::ToolTipRole && column == EventColumn::kOccupancy)
     return tr("The share of a multiprocessor's warps that it can hold of this kernel, by the shape of the launch");

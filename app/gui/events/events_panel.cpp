@@ -36,7 +36,8 @@ constexpr InitialColumn kInitialColumns[] = {
 
 constexpr int kWidestNumber = 999'999;
 constexpr int kRunCharacters = 7;  // of its title with the sort indicator
-constexpr int kCellMargin = 4;     // px in front of the text of a cell, approximately
+constexpr int kFileCharacters = 14;
+constexpr int kCellMargin = 4;  // px in front of the text of a cell, approximately
 
 Message families_text(std::uint64_t count) {
   return Message(count == 1 ? "{number} family" : "{number} families", {{"number", timeline::format_count(count)}});
@@ -345,7 +346,7 @@ void EventsPanel::restoreHeaderState(const QByteArray& state, int columns) {
   if (!header->restoreState(state)) return;
   const int run = EventTableModel::columnOf(EventColumn::kRun);
   if (columns <= run) placeRunColumn();  // the state is from a version without this column, which is last now
-  header->setSectionHidden(run, !compares_runs_);
+  header->setSectionHidden(run, !shows_runs_);
   leaveRunColumn();
   model_->sort(header->sortIndicatorSection(), header->sortIndicatorOrder());
 }
@@ -358,16 +359,19 @@ void EventsPanel::placeRunColumn() {
   header->resizeSection(run, table_->fontMetrics().horizontalAdvance(u'0') * kRunCharacters);
 }
 
-// The column is useless for a single run. If the user hides it while two runs are compared, it stays hidden until others are.
+// The column is useless for a single trace. If the user hides it while several are shown, it stays hidden until one is. Names of files need more room than "A".
 void EventsPanel::showRunColumn() {
-  const bool compares = state_.trace() && compares_runs(*state_.trace());
-  if (std::exchange(compares_runs_, compares) == compares) return;
-  table_->horizontalHeader()->setSectionHidden(EventTableModel::columnOf(EventColumn::kRun), !compares);
+  const bool shows = state_.trace() && state_.trace()->parts().size() > 1;
+  if (std::exchange(shows_runs_, shows) == shows) return;
+  const int run = EventTableModel::columnOf(EventColumn::kRun);
+  const int characters = shows && !compares_runs(*state_.trace()) ? kFileCharacters : kRunCharacters;
+  table_->horizontalHeader()->setSectionHidden(run, !shows);
+  if (shows) table_->horizontalHeader()->resizeSection(run, table_->fontMetrics().horizontalAdvance(u'0') * characters);
   leaveRunColumn();
 }
 
 void EventsPanel::leaveRunColumn() {
-  if (!compares_runs_ && table_->horizontalHeader()->sortIndicatorSection() == EventTableModel::columnOf(EventColumn::kRun))
+  if (!shows_runs_ && table_->horizontalHeader()->sortIndicatorSection() == EventTableModel::columnOf(EventColumn::kRun))
     table_->sortByColumn(EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
 }
 

@@ -132,7 +132,7 @@ class EventsPanel : public QWidget {
     Qt::SortOrder direction = Qt::AscendingOrder;
   };
   std::optional<Order> order_before_;  // before sortBy()
-  bool compares_runs_ = false;         // then a column shows the run of each event
+  bool shows_runs_ = false;            // then a column shows the run of each event
   bool is_choosing_ = false;           // while the table reports its current row to others
   LatestJob copying_;
 };

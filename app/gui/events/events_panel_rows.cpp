@@ -41,7 +41,7 @@ void EventsPanel::showHeaderMenu(const QPoint& position) {
   QHeaderView* header = table_->horizontalHeader();
   QMenu menu;
   for (int section = 0; section < model_->columnCount(); ++section) {
-    if (section == EventTableModel::columnOf(EventColumn::kRun) && !compares_runs_) continue;
+    if (section == EventTableModel::columnOf(EventColumn::kRun) && !shows_runs_) continue;
     QAction* choice = menu.addAction(model_->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString());
     choice->setCheckable(true);
     choice->setChecked(!header->isSectionHidden(section));

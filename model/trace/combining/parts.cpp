@@ -44,6 +44,11 @@ std::string_view run_of(const Trace& trace, const Track& track) noexcept {
   return part == nullptr ? std::string_view() : part->run;
 }
 
+std::string_view part_title(const Trace& trace, const Track& track) noexcept {
+  const TracePart* const part = part_of(trace, track);
+  return part == nullptr ? std::string_view() : part->run.empty() ? part->label : part->run;
+}
+
 bool compares_runs(const Trace& trace) noexcept {
   return std::any_of(trace.parts().begin(), trace.parts().end(), [](const TracePart& part) { return !part.run.empty(); });
 }

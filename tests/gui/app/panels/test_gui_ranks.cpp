@@ -71,6 +71,21 @@ class RanksTest : public QObject {
     QVERIFY(std::any_of(trace().diagnostics().begin(), trace().diagnostics().end(), is_told));
   }
 
+  // Of 64 ranks, each has a "step 7".
+  void eventsSayWhichFileTheyAreOf() {
+    openTogether(files_);
+    QVERIFY(settle(*window_));
+    QTableView& table = *events_table(*window_);
+    const int file = ui::EventTableModel::columnOf(EventColumn::kRun);
+    QVERIFY(!table.isColumnHidden(file));
+    QCOMPARE(table.model()->headerData(file, Qt::Horizontal).toString(), QString("File"));
+    click_header(table, EventColumn::kRun);
+    QVERIFY(wait_for([&] { return window_->isSettled() && cell(table, 0, EventColumn::kRun) == "ranks_late0.trace"; }));
+    QCOMPARE(cell(table, table.model()->rowCount() - 1, EventColumn::kRun), QString("third.trace"));
+    QVERIFY(open_and_settle(*window_, files_[0]));
+    QVERIFY(table.isColumnHidden(file));
+  }
+
   void theCommandOfTheFindingsNamesAllFiles() {
     openTogether(files_);
     window_->showPanel("findings");

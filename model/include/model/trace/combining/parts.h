@@ -14,6 +14,8 @@ namespace lanescope {
 [[nodiscard]] const TracePart* part_of_counter(const Trace& trace, CounterId counter) noexcept;  // O(log parts)
 // Which of the compared runs a track belongs to: "A"; empty if no runs are compared. O(log parts). Requires: one of trace.tracks().
 [[nodiscard]] std::string_view run_of(const Trace& trace, const Track& track) noexcept;
+// The run, or the name of the part if the parts are of one run. Empty for a trace that is not combined. O(log parts).
+[[nodiscard]] std::string_view part_title(const Trace& trace, const Track& track) noexcept;
 [[nodiscard]] bool compares_runs(const Trace& trace) noexcept;  // O(parts)
 // Also null for a process that has no track. O(log tracks).
 [[nodiscard]] const TracePart* part_of_process(const Trace& trace, ProcessId process) noexcept;
