@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import unittest.mock
 import warnings
@@ -18,6 +19,7 @@ import lanescope
 from lanescope._frames import FrameFile
 from lanescope._tables import SCHEMAS
 import numpy as np
+import zstandard
 
 # Kinds of the export, and their tables.
 KINDS = {
@@ -95,6 +97,34 @@ class Recordings(unittest.TestCase):
                     self.assertEqual(len(trace.diagnostics), len(log.diagnostics))
                     self.assertFalse(trace.lost.damaged_bytes or trace.lost.damaged_chunks or trace.lost.cut or trace.lost.unfinished)
 
+    def test_no_two_threads_share_what_decompresses(self):
+        users = collections.defaultdict(set)  # of each decompressor: the threads; zstandard's are for one thread each
+        class Watched:
+            def __init__(self, make=zstandard.ZstdDecompressor):
+                self._own = make()
+            def decompress(self, *data, **limits):
+                users[id(self)].add(threading.get_ident())
+                kept.append(self)
+                return self._own.decompress(*data, **limits)
+        kept = []
+        with tempfile.TemporaryDirectory() as folder:
+            compact = pathlib.Path(folder) / "x.trace"
+            support.lanescope("export", "-q", "-t", "trace", "--form", "compact", "-o", compact, support.recording("ranks_compute"))
+            with unittest.mock.patch("zstandard.ZstdDecompressor", Watched), lanescope.open(compact) as trace:
+                before = sum(map(len, users.values()))
+                all_read = threading.Barrier(3)
+                def read():
+                    trace.kernels.to_numpy()
+                    all_read.wait()  # the threads live at the same time, so none has the number of another
+                threads = [threading.Thread(target=read) for _ in range(2)]
+                for thread in threads:
+                    thread.start()
+                all_read.wait()
+                for thread in threads:
+                    thread.join()
+        self.assertGreater(sum(map(len, users.values())), before)  # threads decompress, too
+        self.assertEqual([len(of_one) for of_one in users.values()], [1] * len(users))
+
     def test_counters_have_the_values_of_the_sqlite_export(self):
         import contextlib
         import math
@@ -150,6 +180,12 @@ class Recordings(unittest.TestCase):
             window = trace.kernels.between(begin, end)[["start", "duration"]].to_numpy()
             self.assertEqual(list(zip(window["start"].tolist(), window["duration"].tolist())), one_by_one)
             self.assertEqual(len(trace.kernels.between(begin, end)), len(one_by_one))
+
+    def test_a_table_of_a_closed_trace_says_so(self):
+        with lanescope.open(support.recording("cuda_streams")) as trace:
+            table = trace.kernels
+        with self.assertRaisesRegex(OSError, "The trace was closed"):
+            table["start"]
 
     def test_an_unknown_column_is_named(self):
         with lanescope.open(support.recording("cuda_streams")) as trace, self.assertRaisesRegex(KeyError, "nmae"):

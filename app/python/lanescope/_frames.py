@@ -6,8 +6,10 @@ is skipped, and so is everything up to the next whole frame; both are counted.
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
+import threading
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Iterator, NamedTuple, Optional
@@ -81,7 +83,7 @@ def _is_whole(header: "bytes | memoryview", payload: memoryview) -> bool:
 
 
 class FrameFile:
-    """A .trace file that is open for reading. Not thread-safe: use it from one thread at a time."""
+    """A .trace file that is open for reading. Any number of threads may read payloads; frames() is for one thread."""
 
     def __init__(self, path: "os.PathLike[str] | str") -> None:
         self.path = os.fspath(path)
@@ -102,7 +104,7 @@ class FrameFile:
         except BaseException:
             self.close()
             raise
-        self._decompressor = zstandard.ZstdDecompressor()
+        self._of_thread = threading.local()
         self._search_budget = _SEARCH_FACTOR * self.size + (1 << 20)
 
     def close(self) -> None:
@@ -137,6 +139,8 @@ class FrameFile:
 
     def payload(self, frame: Frame, stored: Optional[memoryview] = None) -> Optional[memoryview]:
         """The decompressed payload of a frame. None, counted as damage, if it can't be read. Without `stored`, it is read from the file again."""
+        if self._file < 0:
+            raise OSError(errno.EBADF, "The trace was closed: read its tables before that", self.path)
         try:
             if stored is None:
                 whole = os.pread(self._file, FRAME_HEADER.size + frame.stored_size, frame.payload_at - FRAME_HEADER.size)
@@ -147,13 +151,20 @@ class FrameFile:
                 return stored
             if frame.codec != 1:
                 raise ValueError("unknown codec")
-            raw = self._decompressor.decompress(stored, max_output_size=frame.raw_size)
+            raw = self._decompressor().decompress(stored, max_output_size=frame.raw_size)
             if len(raw) != frame.raw_size:
                 raise ValueError("another size than the header says")
             return memoryview(raw)
         except (ValueError, zstandard.ZstdError):
             self.damage.frames += 1
             return None
+
+    def _decompressor(self) -> "zstandard.ZstdDecompressor":
+        """This thread's own: it decompresses without Python's lock, so that two threads with one would destroy each other's data."""
+        found: "Optional[zstandard.ZstdDecompressor]" = getattr(self._of_thread, "decompressor", None)
+        if found is None:
+            found = self._of_thread.decompressor = zstandard.ZstdDecompressor()
+        return found
 
     def _frame_at(self, window: "_Window", at: int) -> Optional[tuple[Frame, memoryview]]:
         header = window.read(at, FRAME_HEADER.size)
