@@ -102,7 +102,7 @@ TEST_CASE("exports and imports go to standard output as they go to files") {
     INFO(type);
     const Run out = run_lanescope("export -t " + type + " " + recording + " -o -");
     CHECK(out.code == 0);
-    CHECK(out.errors.empty());
+    CHECK(out.errors == "");
     REQUIRE(run_lanescope("export -f -t " + type + " " + recording + " -o " + file.string()).code == 0);
     CHECK(out.output == content(file));
   }

@@ -250,7 +250,7 @@ class CommandLine(unittest.TestCase):
                     done = self.run_fleet(name, "--input", folder, *further, "--mode", "none")
                     self.assertEqual(done.returncode, 1, done.stderr)
                     self.assertNotIn("Traceback", done.stderr)
-                    self.assertIn("were left out", done.stdout)
+                    self.assertIn("1 of 1 file was left out", done.stdout)
 
 
 class Nights(unittest.TestCase):

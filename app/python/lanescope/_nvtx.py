@@ -283,7 +283,7 @@ class Range(contextlib.ContextDecorator):
     # Ranges of one thread nest, and those of tasks, which take turns on one thread, do not. So these have a beginning and an end of their own.
     async def __aenter__(self) -> "Range":
         if _push is None and _now() >= _next_look:
-            _look_for_tool()
+            look_for_tool()
         _begun.set((*_begun.get(), (self, self._begin())))
         return self
 

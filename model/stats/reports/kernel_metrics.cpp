@@ -1,8 +1,8 @@
 // Hardware counters of the launches that were measured, a row each.
 #include <algorithm>
 
-#include "../report_functions.h"
 #include "../columns/run_column.h"
+#include "../report_functions.h"
 #include "grid_text.h"
 #include "model/analysis/idle/launches_at_once.h"
 #include "model/kernels/counters/recorded_metrics.h"

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "../columns/kernel_names.h"
+#include "../columns/run_column.h"
 #include "../in_parts.h"
 #include "../label_groups.h"
 #include "../ranges/call_ranges.h"
 #include "../report_functions.h"
-#include "../columns/run_column.h"
 
 namespace lanescope::stats {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "../report_functions.h"
 #include "../columns/run_column.h"
+#include "../report_functions.h"
 
 namespace lanescope::stats {
 namespace {

@@ -78,7 +78,7 @@ TEST_CASE("the program of a recording runs again where that is asked for, and ne
   CHECK_THAT(shown.messages, contains_text("lanescope kernels --rerun " + file));
   CHECK_FALSE(fs::exists(shell.place() / "ran"));
   const auto again = shell.run("lanescope kernels --rerun " + file + " </dev/null");
-  CHECK_THAT(again.messages, contains_text("The program runs again: ./transpositions 100"));
+  CHECK_THAT(again.messages, contains_text("The program runs again") && contains_text(": ./transpositions 100"));
   const bool can_count = shell.run("lanescope-kernel-metrics --check").code == 0;
   CHECK(content(shell.place() / "ran") == (can_count ? "100\n" : ""));  // if nothing can be measured, nothing runs
 }

@@ -70,7 +70,7 @@ TEST_CASE("a program that imports no PyTorch, or one that can't mark, runs as wi
   const Ran old = run(folder.path(), "--pytorch=autograd-nvtx", "import torch");
   CHECK(old.code == 0);
   CHECK(old.output == "an old one\n");
-  CHECK_THAT(old.messages, contains_text("the operations of PyTorch are not marked"));
+  CHECK_THAT(old.messages, contains_text("The operations of PyTorch are not marked"));
 }
 
 TEST_CASE("ranges of PyTorch need NVTX") {

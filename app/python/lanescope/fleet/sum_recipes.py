@@ -92,7 +92,7 @@ class SumRecipe(Recipe):
             return answer
         sums: "dict[str, Summary]" = outcome.partial["all"]
         total = sum(summary.total for summary in sums.values())
-        rows = [
+        rows: list[list[Any]] = [
             [
                 name, 100.0 * s.total / total if total else 0.0, s.count, s.total, s.mean, s.deviation, s.least,
                 s.percentile(25), s.percentile(50), s.percentile(75), s.percentile(95), s.percentile(99), s.most, *s.most_at,
