@@ -16,8 +16,8 @@ check() {
     echo "FAIL $1 ($step): $4"; failures=$((failures + 1)); sed 's/^/      /' "$1.answer" | head -24
   fi
 }
-# More steps where a wait of 0.2 ms a step must outweigh what the first steps cost once.
 check none 40 'was idle for .*([01]\.[0-9] %) in the time in which its work repeats' "the GPU is busy"
+# More steps where a wait of 0.2 ms a step must outweigh what the first steps cost once.
 check loss_each_step 120 'after it had waited for the GPU (cudaStreamSynchronize)' "the wait is what costs" gpu_bubbles:share=0.3
 check accuracy_on_host 40 'after it had waited for the GPU (cudaMemcpyAsync)' "the copy to the host is what costs" gpu_bubbles:share=0.3
 check synchronize_to_time 120 'after it had waited for the GPU (cudaDeviceSynchronize)' "the wait is what costs" gpu_bubbles:share=0.3
