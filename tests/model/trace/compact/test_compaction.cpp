@@ -360,7 +360,8 @@ TEST_CASE("readers of older versions are told what they lack, and only they") {
   }
   REQUIRE(said.size() == 1);
   CHECK(said.front().find("newer") != std::string::npos);
-  for (const DiagnosticMessage& message : loaded(folder.path() / "compact.trace")->diagnostics()) CHECK(message.text != said.front());
+  const auto trace = loaded(folder.path() / "compact.trace");
+  for (const DiagnosticMessage& message : trace->diagnostics()) CHECK(message.text != said.front());
 }
 
 TEST_CASE("what can't be compacted stays, and the reason is told") {

@@ -570,7 +570,8 @@ TEST_CASE("who asks whether all of a trace was read hears of its files alone") {
 
 TEST_CASE("files that are not compacted, or are cut, have their events in memory") {
   const TemporaryFolder folder;
-  for (const Lane& lane : opened_in_file(data_file("cuda_streams.trace"))->lanes()) CHECK(lane.holds_segments());
+  const auto trace = opened_in_file(data_file("cuda_streams.trace"));
+  for (const Lane& lane : trace->lanes()) CHECK(lane.holds_segments());
   compacted(data_file("cuda_streams.trace"), folder.path() / "cut.trace");
   fs::resize_file(folder.path() / "cut.trace", fs::file_size(folder.path() / "cut.trace") - 1);
   const auto cut = opened_in_file(folder.path() / "cut.trace");
