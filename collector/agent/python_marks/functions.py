@@ -46,16 +46,7 @@ def _color(given):
     return (number if number > 0xFFFFFF else number | 0xFF000000) & 0xFFFFFFFF
 
 
-@functools.lru_cache(maxsize=None)
-def _beside(name):
-    """Loads a file beside this one, which is not on the path of others."""
-    from importlib import util
-
-    spec = util.spec_from_file_location("_lanescope_" + name, os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"))
-    module = util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+_beside = None  # loads a file beside this one (sitecustomize.py)
 
 
 def _nvtx():
@@ -226,8 +217,10 @@ def _mark(functions, module):
         _say("%d more functions of %s are not marked." % (len(reasons) - _MOST_TOLD, module.__name__))
 
 
-def read(path):
-    """The functions to mark in each module, by the modules' names."""
+def read(path, beside):
+    """The functions to mark in each module, by the modules' names. `beside` loads a file beside this one, by its name, once."""
+    global _beside
+    _beside = beside
     with open(path, encoding="utf-8-sig") as file:
         groups = json.load(file)
     functions = {}

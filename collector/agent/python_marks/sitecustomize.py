@@ -23,7 +23,7 @@ def _import_the_next_one():
 
 
 def _module_beside(name):
-    """Loads a file beside this one, which is not on the path of others."""
+    """Loads a file beside this one, which is not on the path of others; once."""
     from importlib import util
 
     known = sys.modules.get("_lanescope_" + name)
@@ -122,7 +122,7 @@ def _have_marked(spec, marks):
 
 def _mark_functions(file):
     try:
-        named = _module_beside("functions").read(file)
+        named = _module_beside("functions").read(file, _module_beside)
     except Exception as error:  # the file changed, or Python is too old: the program goes on without ranges
         _tell("Functions of Python are not marked: %s" % error)
         return

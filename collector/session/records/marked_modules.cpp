@@ -6,9 +6,9 @@ namespace lanescope::session {
 
 void MarkedModules::note(const proto::EventChunk& chunk) {
   if (without_ranges_.empty() || !chunk.has_nvtx_ranges()) return;
-  for (const std::string& name : chunk.strings())
-    std::erase_if(without_ranges_,
-                  [&](const std::string& module) { return name.size() > module.size() && name[module.size()] == '.' && name.starts_with(module); });
+  for (const std::string_view name : chunk.strings())
+    for (std::size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', dot + 1))
+      if (const auto module = without_ranges_.find(name.substr(0, dot)); module != without_ranges_.end()) without_ranges_.erase(module);
 }
 
 std::optional<std::string> MarkedModules::take_sentence() {
