@@ -61,7 +61,7 @@ QString name_of(const QString& entry, const QFontMetrics& metrics) {
   };
   if (!wish_of(entry).beside.isEmpty()) return QObject::tr("%1 and %2, compared").arg(name(first), name(second));
   if (paths.size() == 2) return QObject::tr("%1 and %2, as one trace").arg(name(first), name(second));
-  return QObject::tr("%1 and %2 more, as one trace").arg(name(first)).arg(paths.size() - 1);
+  return QObject::tr("%1 and %2 more, as one trace").arg(name(first), QString::number(paths.size() - 1));
 }
 
 RecentFileText shown_entry(const QString& entry, const std::optional<FileFacts>& facts, const QFontMetrics& metrics) {
