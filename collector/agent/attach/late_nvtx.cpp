@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -103,20 +104,26 @@ Library describe(const dl_phdr_info& information) noexcept {
   return library;
 }
 
+// What may be anything of the program's, which may write to it at this moment: whatever is read is only compared. Thread sanitizer is not to watch the reading.
+template <typename Value>
+[[gnu::no_sanitize_thread]] std::remove_volatile_t<Value> peek(const Value& place) noexcept {
+  return *static_cast<const volatile Value*>(&place);
+}
+
 // True if one of the pointers after the functions points back to the first function: then it is the function table.
 bool points_to_itself(const Globals& globals, Address end) noexcept {
   const auto* word = reinterpret_cast<const Address*>(&globals.first_function);
   const Address limit = std::min(end, address_of(&globals) + kGlobalsBytes);
   for (; address_of(word + 1) <= limit; ++word)
-    if (*word == address_of(&globals.first_function)) return true;
+    if (peek(*word) == address_of(&globals.first_function)) return true;
   return false;
 }
 
 bool looks_like_globals(const Globals& globals, const Library& library, Address end) noexcept {
-  return globals.callbacks.struct_size == sizeof(NvtxExportTableCallbacks) && globals.state <= kComplete &&
-         globals.version.struct_size == sizeof(NvtxExportTableVersionInfo) && globals.version.version == 3 && globals.version.reserved0 == 0 &&
-         library.has_code(address_of(globals.callbacks.GetModuleFunctionTable)) && library.has_code(address_of(globals.version.SetInjectionNvtxVersion)) &&
-         points_to_itself(globals, end);
+  return peek(globals.callbacks.struct_size) == sizeof(NvtxExportTableCallbacks) && peek(globals.state) <= kComplete &&
+         peek(globals.version.struct_size) == sizeof(NvtxExportTableVersionInfo) && peek(globals.version.version) == 3 &&
+         peek(globals.version.reserved0) == 0 && library.has_code(address_of(peek(globals.callbacks.GetModuleFunctionTable))) &&
+         library.has_code(address_of(peek(globals.version.SetInjectionNvtxVersion))) && points_to_itself(globals, end);
 }
 
 // The agent's file, by its own headers: those of other files may not be there any more.
@@ -256,7 +263,7 @@ struct NvtxOfFile {
     if (range == nullptr || begin % alignof(Globals) != 0 || begin + sizeof(Globals) > range->end) return;
     if (!pages.contain(begin) || !pages.contain(word)) return;
     auto& globals = *reinterpret_cast<Globals*>(begin);
-    if (globals.callbacks.struct_size != sizeof(NvtxExportTableCallbacks)) return;
+    if (peek(globals.callbacks.struct_size) != sizeof(NvtxExportTableCallbacks)) return;
     const Address end = pages.end_behind(word, std::min(range->end, begin + kGlobalsBytes));
     if (begin + sizeof(Globals) > end || !looks_like_globals(globals, library, end)) return;
     if (count < kMost && std::find(each, each + count, &globals) == each + count) each[count++] = &globals;
