@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include "agent/core/kept_caller.h"
 #include "agent/opengl/functions.h"
 
 #if defined(__x86_64__)
@@ -36,30 +37,6 @@ extern "C" __attribute__((visibility("hidden"), used)) void* lanescope_choose_dl
   return reinterpret_cast<void*>(library == RTLD_DEFAULT ? &find_anywhere : &find_in_library);
 }
 
-__asm__(R"(
-  .text
-  .p2align 4
-  .globl dlsym
-  .type dlsym, @function
-dlsym:
-  .cfi_startproc
-  endbr64
-  pushq %rdi
-  .cfi_adjust_cfa_offset 8
-  pushq %rsi
-  .cfi_adjust_cfa_offset 8
-  subq $8, %rsp
-  .cfi_adjust_cfa_offset 8
-  call lanescope_choose_dlsym
-  addq $8, %rsp
-  .cfi_adjust_cfa_offset -8
-  popq %rsi
-  .cfi_adjust_cfa_offset -8
-  popq %rdi
-  .cfi_adjust_cfa_offset -8
-  jmp *%rax
-  .cfi_endproc
-  .size dlsym, .-dlsym
-)");
+__asm__(LANESCOPE_CODE LANESCOPE_LABEL_OF_ALL("dlsym") LANESCOPE_JUMP_TO_CHOSEN("lanescope_choose_dlsym", "") LANESCOPE_END_OF_LABEL("dlsym"));
 
 #endif

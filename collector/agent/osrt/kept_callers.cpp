@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "agent/channel/membership.h"
+#include "agent/core/kept_caller.h"
 #include "agent/core/loader/loader.h"
 #include "agent/nvtx_entry/entry.h"
 #include "agent/osrt/caller_matters.h"
@@ -165,105 +166,13 @@ extern "C" LANESCOPE_HIDDEN void* lanescope_choose_syscall(Word number, Word fir
 }
 
 // dlopen(rdi, rsi): passes the return address as the third argument.
-__asm__(R"(
-  .text
-  .p2align 4
-  .hidden lanescope_own_dlopen
-  .globl lanescope_own_dlopen
-  .globl dlopen
-  .type lanescope_own_dlopen, @function
-  .type dlopen, @function
-lanescope_own_dlopen:
-dlopen:
-  .cfi_startproc
-  endbr64
-  movq (%rsp), %rdx
-  pushq %rdi
-  .cfi_adjust_cfa_offset 8
-  pushq %rsi
-  .cfi_adjust_cfa_offset 8
-  subq $8, %rsp
-  .cfi_adjust_cfa_offset 8
-  call lanescope_choose_dlopen
-  addq $8, %rsp
-  .cfi_adjust_cfa_offset -8
-  popq %rsi
-  .cfi_adjust_cfa_offset -8
-  popq %rdi
-  .cfi_adjust_cfa_offset -8
-  jmp *%rax
-  .cfi_endproc
-  .size dlopen, .-dlopen
-  .size lanescope_own_dlopen, .-lanescope_own_dlopen
-
-  .p2align 4
-  .hidden lanescope_own_dlsym
-  .globl lanescope_own_dlsym
-  .type lanescope_own_dlsym, @function
-lanescope_own_dlsym:
-  .cfi_startproc
-  endbr64
-  pushq %rdi
-  .cfi_adjust_cfa_offset 8
-  pushq %rsi
-  .cfi_adjust_cfa_offset 8
-  subq $8, %rsp
-  .cfi_adjust_cfa_offset 8
-  call lanescope_choose_dlsym
-  addq $8, %rsp
-  .cfi_adjust_cfa_offset -8
-  popq %rsi
-  .cfi_adjust_cfa_offset -8
-  popq %rdi
-  .cfi_adjust_cfa_offset -8
-  jmp *%rax
-  .cfi_endproc
-  .size lanescope_own_dlsym, .-lanescope_own_dlsym
-
-  .p2align 4
-  .hidden lanescope_own_syscall
-  .globl lanescope_own_syscall
-  .globl syscall
-  .type lanescope_own_syscall, @function
-  .type syscall, @function
-lanescope_own_syscall:
-syscall:
-  .cfi_startproc
-  endbr64
-  pushq %rdi
-  .cfi_adjust_cfa_offset 8
-  pushq %rsi
-  .cfi_adjust_cfa_offset 8
-  pushq %rdx
-  .cfi_adjust_cfa_offset 8
-  pushq %rcx
-  .cfi_adjust_cfa_offset 8
-  pushq %r8
-  .cfi_adjust_cfa_offset 8
-  pushq %r9
-  .cfi_adjust_cfa_offset 8
-  subq $8, %rsp
-  .cfi_adjust_cfa_offset 8
-  call lanescope_choose_syscall
-  addq $8, %rsp
-  .cfi_adjust_cfa_offset -8
-  popq %r9
-  .cfi_adjust_cfa_offset -8
-  popq %r8
-  .cfi_adjust_cfa_offset -8
-  popq %rcx
-  .cfi_adjust_cfa_offset -8
-  popq %rdx
-  .cfi_adjust_cfa_offset -8
-  popq %rsi
-  .cfi_adjust_cfa_offset -8
-  popq %rdi
-  .cfi_adjust_cfa_offset -8
-  jmp *%rax
-  .cfi_endproc
-  .size syscall, .-syscall
-  .size lanescope_own_syscall, .-lanescope_own_syscall
-)");
+__asm__(LANESCOPE_CODE LANESCOPE_LABEL_OF_LIBRARY("lanescope_own_dlopen") LANESCOPE_LABEL_OF_ALL("dlopen")
+            LANESCOPE_JUMP_TO_CHOSEN("lanescope_choose_dlopen", "  movq (%rsp), %rdx\n") LANESCOPE_END_OF_LABEL("dlopen")
+                LANESCOPE_END_OF_LABEL("lanescope_own_dlopen"));
+__asm__(LANESCOPE_CODE LANESCOPE_LABEL_OF_LIBRARY("lanescope_own_dlsym") LANESCOPE_JUMP_TO_CHOSEN("lanescope_choose_dlsym", "")
+            LANESCOPE_END_OF_LABEL("lanescope_own_dlsym"));
+__asm__(LANESCOPE_CODE LANESCOPE_LABEL_OF_LIBRARY("lanescope_own_syscall") LANESCOPE_LABEL_OF_ALL("syscall")
+            LANESCOPE_JUMP_TO_CHOSEN("lanescope_choose_syscall", "") LANESCOPE_END_OF_LABEL("syscall") LANESCOPE_END_OF_LABEL("lanescope_own_syscall"));
 
 extern "C" __attribute__((visibility("hidden"))) char lanescope_own_dlopen[];
 extern "C" __attribute__((visibility("hidden"))) char lanescope_own_dlsym[];
