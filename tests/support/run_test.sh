@@ -12,7 +12,7 @@ timeout 60 bash -c '
   said=$("$1" bash -c "
     (setsid sleep 600 & echo \$! >\"$2/daemon\")
     (trap \"\" TERM INT HUP; sleep 600 & echo \$! >\"$2/child\"; wait) &
-    until [ -s \"$2/child\" ]; do sleep 0.01; done
+    until [ -s \"$2/child\" ] && grep -qx sleep \"/proc/\$(cat \"$2/daemon\")/comm\"; do sleep 0.01; done
     exit 3" 2>"$2/named"); exit $?' _ "$runner" "$folder" || code=$?
 [ "$code" = 3 ] || fail "ended with $code, not with 3 as the test did"
 for which in daemon child; do
