@@ -20,8 +20,8 @@ struct Recorded {
   std::shared_ptr<const Trace> trace;
   std::vector<std::string> messages;
   std::string output;  // of the program
-  // Time that processors of this machine spent meanwhile on interrupts, or that a host gave to other machines. A thread on such a processor ran by the times
-  // of its switches, but not by its own clock.
+  // The most time that processors of this machine can have spent meanwhile on interrupts, or that a host gave to other machines. A thread on such a
+  // processor ran by the times of its switches, but not by its own clock.
   Nanoseconds taken_away = 0;
 
   // What "NAME PROCESSOR-NS WALL-NS" in the program's output says about a thread.
