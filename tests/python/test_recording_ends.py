@@ -39,7 +39,7 @@ class Ends(Recorded):
     @unittest.skipIf(os.getuid() != 0, "only root becomes another user")
     def test_a_recorder_that_cannot_be_asked_to_end(self):
         output, errors = self.run_started("""
-            for each in recording._recorder._bell: os.close(each.number)
+            os.close(recording._recorder._bell.number)
             print(recording._recorder.pid, flush=True)
             os.setuid(65534)
         """)
@@ -63,6 +63,27 @@ class Ends(Recorded):
                 self.assertEqual(errors, "")
                 self.assertEqual(self.ranges(), ["work", "and on"])
                 (self.folder / "x.trace").unlink()
+
+    def test_a_recorder_is_not_signalled_when_its_program_closes_descriptors_or_becomes_another(self):
+        (self.folder / "signals.py").write_text(textwrap.dedent("""
+            import os, signal
+            def tell_pending(process):
+                words = dict(line.split(":", 1) for line in open(f"/proc/{process}/status"))
+                print(int(words["SigPnd"], 16) | int(words["ShdPnd"], 16))
+                os.kill(process, signal.SIGCONT)
+        """))
+        for way in ("os.closerange(3, 256); signals.tell_pending(recorder)",
+                    "os.execv(sys.executable, [sys.executable, '-c', f'import signals; signals.tell_pending({recorder})'])"):
+            with self.subTest(way=way):
+                output, _ = self.run_program(f"""
+                    import signal, signals
+                    recording = lanescope.start("x.trace", trace="nvtx", force=True, **QUIET)
+                    recorder = recording._recorder.pid
+                    os.kill(recorder, signal.SIGSTOP)  # what comes to it from here on stays pending
+                    while not recording._recorder._process.is_stopped(): time.sleep(0.001)
+                    {way}
+                """, timeout=60)
+                self.assertEqual(output, "0\n")
 
     def test_a_recorder_that_is_killed_or_ends_itself_when_nobody_listens(self):
         for way, options in (("os.kill(recording._recorder.pid, 9)", ""), ("pass", "duration=0.2, ")):

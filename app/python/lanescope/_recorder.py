@@ -123,11 +123,12 @@ class Recorder:
         self._has_spoken = threading.Event()  # begun, or ended
         self._has_ended = threading.Event()
         self._to_come: Optional[LibrariesToCome] = None
+        self._bell: Optional[Descriptor] = None
         self._hurry = hurry
         found = program.find()
         _await_left(hurry)
         try:
-            ours, theirs, told, tells, says, speaks, *self._bell = _descriptors.make(sockets=1, pipes=3)
+            ours, theirs, told, tells, says, speaks = _descriptors.make(sockets=1, pipes=2)
         except OSError as error:
             raise RecordingError(f"The recorder can't be started: {error.strerror}.") from error
         self._told, self._says, self._tells_number = told, says, tells.number
@@ -216,8 +217,9 @@ class Recorder:
         return threading.Thread(target=self._read, args=(self._told, self._says), name="lanescope", daemon=True)
 
     def _close(self) -> None:
-        for each in (self._told, self._says, *self._bell):
-            each.close()
+        self._told.close()
+        self._says.close()
+        self._take_bell_down()
 
     def _read(self, told: Descriptor, says: Descriptor, patience: Optional[Patience] = None) -> None:
         """Reads what it tells and prints until it says how it ended, it is gone, the program closes these descriptors, or patience ends."""
@@ -298,11 +300,17 @@ class Recorder:
         """Sets up a pipe that signals the recorder with the rights that this process has now, because the process may become another user."""
         if not self.pid:
             return
-        bell = self._bell[0].number
         with contextlib.suppress(AttributeError, OSError):
-            fcntl.fcntl(bell, fcntl.F_SETOWN, self.pid)
-            fcntl.fcntl(bell, fcntl.F_SETSIG, signal.SIGTERM)
-            fcntl.fcntl(bell, fcntl.F_SETFL, fcntl.fcntl(bell, fcntl.F_GETFL) | os.O_ASYNC)
+            self._bell = _descriptors.make_loop()
+            if self._bell:
+                bell = self._bell.number
+                fcntl.fcntl(bell, fcntl.F_SETOWN, self.pid)
+                fcntl.fcntl(bell, fcntl.F_SETSIG, signal.SIGTERM)
+                fcntl.fcntl(bell, fcntl.F_SETFL, fcntl.fcntl(bell, fcntl.F_GETFL) | os.O_ASYNC)
+
+    def _take_bell_down(self) -> None:
+        if self._bell:
+            self._bell.close()
 
     def _ask_for_end(self) -> None:
         if not self.pid or not self._runs() or self._process.is_gone():
@@ -312,11 +320,10 @@ class Recorder:
         except ProcessLookupError:
             pass  # it has just ended
         except OSError as error:
-            hears, rings = self._bell
-            if not hears.is_open() or not rings.is_open():
+            if not self._bell or not self._bell.is_open():
                 raise RecordingError(f"The recorder of this process (process {self.pid}) can't be asked to end: {error.strerror}. "
                                      "The recording ends with this process.") from error
-            os.write(rings.number, b"\0")
+            os.write(self._bell.number, b"\0")
 
     def _listen_anew(self) -> None:
         """If the program has closed our descriptors, the recorder still has the other ends. Opens them anew to read what it says at its end."""
@@ -396,8 +403,7 @@ class Recorder:
                 _left.append(self)
             raise
         finally:
-            for each in self._bell:
-                each.close()
+            self._take_bell_down()
         if self in _left:
             _left.remove(self)
         self._reader.join(LOOK)
