@@ -47,14 +47,11 @@ def _color(given):
 
 
 _beside = None  # loads a file beside this one (sitecustomize.py)
+_say = None  # tells the user a sentence
 
 
 def _nvtx():
     return _beside("nvtx")
-
-
-def _say(sentence):
-    _beside("messages").tell(sentence, _nvtx)
 
 
 # A mark takes a stack frame of its own above the function's, and some more frames for a moment. While marked functions are on the stack, the recursion limit is
@@ -217,10 +214,10 @@ def _mark(functions, module):
         _say("%d more functions of %s are not marked." % (len(reasons) - _MOST_TOLD, module.__name__))
 
 
-def read(path, beside):
-    """The functions to mark in each module, by the modules' names. `beside` loads a file beside this one, by its name, once."""
-    global _beside
-    _beside = beside
+def read(path, beside, tell):
+    """The functions to mark in each module, by the modules' names. `beside` loads a file beside this one, by its name, once; `tell` tells the user a sentence."""
+    global _beside, _say
+    _beside, _say = beside, tell
     with open(path, encoding="utf-8-sig") as file:
         groups = json.load(file)
     functions = {}

@@ -2,15 +2,11 @@
 
 import ctypes
 import os
-import sys
 
 _AGENT = "liblanescope-agent.so"
 
 
 def tell(sentence, nvtx):
-    """Tells the user a sentence. `nvtx`: returns the module nvtx beside this one, whose tool loads the agent."""
-    try:
-        nvtx().look_for_tool()
-        ctypes.CDLL(_AGENT, mode=os.RTLD_NOLOAD | os.RTLD_NOW).lanescope_agent_tell(ctypes.c_char_p(sentence.encode("utf-8", "replace")))
-    except (OSError, AttributeError):  # the agent could not be loaded: then nothing else reaches the user
-        print("lanescope: %s" % sentence, file=sys.stderr)
+    """Tells the user a sentence. `nvtx`: the module beside this one, whose tool loads the agent. Fails if the agent could not be loaded."""
+    nvtx.look_for_tool()
+    ctypes.CDLL(_AGENT, mode=os.RTLD_NOLOAD | os.RTLD_NOW).lanescope_agent_tell(ctypes.c_char_p(sentence.encode("utf-8", "replace")))

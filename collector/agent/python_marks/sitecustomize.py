@@ -2,7 +2,7 @@
 
 Python imports a module of this name when it starts. The recorder puts this one first on the path of the programs that it starts
 (LANESCOPE_PYTORCH and LANESCOPE_PYTHON_FUNCTIONS say what to mark). The module that would have been imported without it is imported, too. Nothing
-happens in a program that imports none of the modules to mark.
+happens in a program that imports none of the modules to mark. Whatever fails here, in any Python from 2.7 on, the program goes on without marks.
 """
 
 import atexit
@@ -10,14 +10,21 @@ import os
 import sys
 
 
+def _is_ours(folder):
+    try:
+        return os.path.abspath(folder) == _HERE
+    except Exception:  # the program's own: no text, or a relative path in a folder that was removed
+        return False
+
+
 def _import_the_next_one():
     """Imports the next module of our name on the path, under that name."""
     ours = sys.modules.pop(__name__, None)
-    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]
+    sys.path[:] = [folder for folder in sys.path if not _is_ours(folder)]
     try:
         import sitecustomize  # noqa: F401
     except ImportError as error:
-        if error.name != "sitecustomize":
+        if getattr(error, "name", "sitecustomize") != "sitecustomize":
             raise
         sys.modules[__name__] = ours
 
@@ -32,13 +39,23 @@ def _module_beside(name):
     spec = util.spec_from_file_location("_lanescope_" + name, os.path.join(_HERE, name + ".py"))
     module = util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
     return module
 
 
 def _tell(sentence):
-    """Tells the user a sentence (messages.py)."""
-    _module_beside("messages").tell(sentence, lambda: _module_beside("nvtx"))
+    """Tells the user a sentence (messages.py), or prints it if nothing else reaches the user."""
+    try:
+        _module_beside("messages").tell(sentence, _module_beside("nvtx"))
+    except Exception:  # a Python without ctypes, or too old for the ranges; Lanescope was removed meanwhile; the agent can't be loaded
+        try:
+            sys.stderr.write("lanescope: %s\n" % sentence)
+        except Exception:  # the program has none
+            pass
 
 
 def _without_wait_for_the_gpu(torch, change, *arguments):
@@ -100,6 +117,13 @@ class _LoaderByClass:
         self._loader.exec_module(module)
 
 
+def _try_to_mark(mark, module):
+    try:
+        mark(module)
+    except Exception as error:
+        _tell("The module %s is not marked: %s" % (module.__name__, error))
+
+
 def _have_marked(spec, marks):
     if not hasattr(spec.loader, "exec_module"):
         return
@@ -112,7 +136,7 @@ def _have_marked(spec, marks):
         execute(module)
         if getattr(getattr(module, "__spec__", None), "name", None) == name:  # some loaders load several modules
             for mark in marks:
-                mark(module)
+                _try_to_mark(mark, module)
 
     try:
         loader.exec_module = execute_and_mark
@@ -122,18 +146,19 @@ def _have_marked(spec, marks):
 
 def _mark_functions(file):
     try:
-        named = _module_beside("functions").read(file, _module_beside)
+        named = _module_beside("functions").read(file, _module_beside, _tell)
     except Exception as error:  # the file changed, or Python is too old: the program goes on without ranges
         _tell("Functions of Python are not marked: %s" % error)
         return
     for module, mark in named.items():
         if module in sys.modules:
-            mark(sys.modules[module])
+            _try_to_mark(mark, sys.modules[module])
         _Finder.marks.setdefault(module, []).append(mark)
 
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-if os.environ.get("LANESCOPE_PYTORCH") in ("autograd-nvtx", "autograd-shapes-nvtx"):
+_CAN_FIND = sys.version_info >= (3, 4)  # earlier ones have another interface for finders
+if _CAN_FIND and os.environ.get("LANESCOPE_PYTORCH") in ("autograd-nvtx", "autograd-shapes-nvtx"):
     _Finder.marks["torch"] = [_mark_operations]
 if os.environ.get("LANESCOPE_PYTHON_FUNCTIONS"):
     _mark_functions(os.environ["LANESCOPE_PYTHON_FUNCTIONS"])

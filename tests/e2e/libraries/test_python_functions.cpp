@@ -1,5 +1,7 @@
 // Ranges around the functions that the file of --python-functions-trace names.
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "../recorder.h"
 #include "collector/session/python_functions.h"
@@ -62,6 +64,15 @@ Ran record(const std::filesystem::path& folder, std::vector<std::string> options
   all.insert(all.end(), options.begin(), options.end());
   all.insert(all.end(), {"python3", "-c", kProgram});
   return run_lanescope(folder, all, {{"PYTHONPATH", folder / "mine"}});
+}
+
+// python3, and those that LANESCOPE_PYTHONS names, of any version.
+std::vector<std::string> interpreters() {
+  std::vector<std::string> found{"python3"};
+  const char* const others = std::getenv("LANESCOPE_PYTHONS");
+  std::istringstream names(others == nullptr ? "" : others);
+  for (std::string name; std::getline(names, name, ':');) found.push_back(name);
+  return found;
 }
 
 bool has_python() { return std::system("command -v python3 >/dev/null 2>&1") == 0; }
@@ -165,6 +176,31 @@ TEST_CASE("the program's standard error has only what the program says, and the 
     CHECK_THAT(ran.messages, contains_text(sentence));
     CHECK_THAT(told, contains_text(sentence));
   }
+}
+
+TEST_CASE("a Python in which nothing can be marked runs as without us, with its own start, and the user is told") {
+  if (!has_python()) {
+    WARN("python3 is not installed: not tried");
+    return;
+  }
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
+  write(folder / "mine/work.py", "def plain(x): return x\n");
+  write(folder / "mine/sitecustomize.py", "import sys\nsys.stdout.write('started ')\n");
+  write(folder / "without/_ctypes.py", "raise ImportError('built without libffi')\n");
+  write(folder / "functions.json", R"([{"module": "work", "functions": ["plain", "missing"]}])");
+  const std::string mine = folder / "mine";
+  const std::string program = "import sys, work; sys.stdout.write(str(work.plain(1))); assert all(not each.endswith('python_marks') for each in sys.path)";
+  for (const std::string& python : interpreters())
+    for (const std::string& path : {mine, mine + ":" + (folder / "without").string()})
+      for (const std::string option : {"--python-functions-trace=functions.json", "--pytorch=autograd-nvtx"}) {
+        INFO(python << ' ' << path << ' ' << option);
+        const Ran ran = run_lanescope(folder, {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-f", "-o", "x", option, python, "-c", program},
+                                      {{"PYTHONPATH", path}});
+        CHECK(ran.code == 0);
+        CHECK(ran.output == "started 1");
+        if (option.starts_with("--python")) CHECK_THAT(ran.messages, contains_text("not marked: "));
+      }
 }
 
 TEST_CASE("a Python that loads no marks is named before it runs") {
