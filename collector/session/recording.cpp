@@ -279,6 +279,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   prepared.shared_by = std::move(shared_by);
   prepared.thread = std::move(thread);
   prepared.released = release;
+  prepared.lacks = std::move(environment.lacks);
   prepared.environment = std::move(environment.variables);
   return std::unique_ptr<Run>(new Run(std::move(request), std::move(prepared), std::move(environment.warnings)));
 }

@@ -90,6 +90,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   }
   if (prepared.threads) processes_.follow_threads(std::move(prepared.threads), pid_);
   for (const std::string& warning : warnings) warn(warning);
+  for (const std::string& lack : prepared.lacks) warn(lack, proto::STATE_UNSPECIFIED, proto::DIAGNOSTIC_LOSS);
   for (const proto::Diagnostic& refusal : prepared.refusals) {
     log_->write({proto::FRAME_DIAGNOSTIC}, refusal);
     report(refusal.text());

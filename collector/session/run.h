@@ -79,6 +79,7 @@ class Recording::Run {
     std::unique_ptr<machine_metrics::Sampler> machine_metrics;  // null if they are not asked for
     std::unique_ptr<cpu::Recorder> threads;                     // null if they are not observed
     std::vector<proto::Diagnostic> refusals;                    // parts of the recording that can't be had
+    std::vector<std::string> lacks;                             // sentences about what its agents can't record
     std::vector<std::string> shared_by;                         // variables by which processes have files of their own
     uid_t user = 0;                                             // of the recorded program
     std::filesystem::path agent;                                // its file, if a launched program must load it

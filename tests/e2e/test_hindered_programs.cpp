@@ -147,6 +147,25 @@ TEST_CASE("nothing is complete where an agent of another version was sent away")
   CHECK(completeness_text(*load(folder.path() / "x.trace")) == "incomplete: processes could not be followed");
 }
 
+TEST_CASE("nothing is complete where Lanescope's own place, or a variable, keeps out what was asked for") {
+  const TemporaryFolder folder;
+  const std::filesystem::path tools = folder.path() / "my tools";
+  std::filesystem::create_directory(tools);
+  const std::filesystem::path agent = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so";
+  std::filesystem::copy_file(agent, tools / agent.filename());
+  const auto end_of = [&](const std::string& traced, const Environment& variable) {
+    const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-s", "none", "--cpuctxsw=none", "-f", "-o", "x", "true"}, {variable});
+    CHECK(ran.code == 0);
+    return std::pair(ran.messages, completeness_text(*load(folder.path() / "x.trace")));
+  };
+  const auto [said_of_place, of_place] = end_of("osrt", {"LANESCOPE_AGENT", tools / agent.filename()});
+  CHECK_THAT(said_of_place, contains_text("OS runtime calls and Python's lock can't be recorded") && !contains_text("nothing dropped"));
+  CHECK(of_place == "incomplete: 1 warning says what else is missing");
+  const auto [said_of_tool, of_tool] = end_of("cuda", {"CUDA_INJECTION64_PATH", "/other/tool.so"});
+  CHECK_THAT(said_of_tool, contains_text("CUDA is not traced") && !contains_text("nothing dropped"));
+  CHECK(of_tool == "incomplete: 1 warning says what else is missing");
+}
+
 TEST_CASE("a program that was started with another LD_PRELOAD is not left waiting for itself in its first NVTX call") {
   const TemporaryFolder folder;
   const std::string traced = GENERATE("nvtx", "nvtx,osrt");

@@ -94,7 +94,7 @@ void add_markers(TargetEnvironment& target, const LaunchRequest& request, const 
   std::error_code ignored;
   const auto is_there = [&](const std::filesystem::path& path, const char* what) {
     if (std::filesystem::exists(path, ignored)) return true;
-    target.warnings.push_back(std::string(what) + " can't be recorded: " + path.string() + " is not there. Install Lanescope whole.");
+    target.lacks.push_back(std::string(what) + " can't be recorded: " + path.string() + " is not there. Install Lanescope whole.");
     return false;
   };
   for (const Marker& marker : kMarkers) {
@@ -103,12 +103,12 @@ void add_markers(TargetEnvironment& target, const LaunchRequest& request, const 
     if (std::find(wanted.begin(), wanted.end(), marker.marked) == wanted.end() || !is_there(library, marker.name)) continue;
     const std::string_view separators = marker.variable == kPreload ? kPreloadSeparators : std::string_view(&marker.separator, 1);
     if (const auto obstacle = obstacle_in(library, separators)) {
-      target.warnings.push_back(lies_badly(marker.name, folder, *obstacle));
+      target.lacks.push_back(lies_badly(marker.name, folder, *obstacle));
       continue;
     }
     put_in_front(target.variables, marker.variable, marker.variable == kPreload ? for_glibc_alone(library) : library.string(), marker.separator);
     if (marker.marked == MarkedLibrary::kOpenMp && value_of(target.variables, kOpenMpTool) == "disabled")
-      target.warnings.push_back("OpenMP is not recorded: OMP_TOOL is set to disabled. Unset it and record again.");
+      target.lacks.push_back("OpenMP is not recorded: OMP_TOOL is set to disabled. Unset it and record again.");
   }
   const std::filesystem::path python = folder / "lanescope" / "python_marks";
   const bool marks_pytorch = request.pytorch != PytorchRanges::kNone;
@@ -117,19 +117,19 @@ void add_markers(TargetEnvironment& target, const LaunchRequest& request, const 
   const char* const what = marks_pytorch ? "PyTorch's operations" : "Functions of Python";
   if (!is_there(python / "sitecustomize.py", what)) return;
   if (python.native().find(':') != std::string::npos) {
-    target.warnings.push_back(lies_badly(what, folder, "a colon"));
+    target.lacks.push_back(lies_badly(what, folder, "a colon"));
     return;
   }
   if (const auto option = option_against_marks(request.command))
-    target.warnings.push_back(std::string(what) + " are not marked: with " + *option + ", Python does not load what marks them. Start it without " + *option +
-                              ".");
+    target.lacks.push_back(std::string(what) + " are not marked: with " + *option + ", Python does not load what marks them. Start it without " + *option +
+                           ".");
   put_in_front(target.variables, kPythonPath, python);
   if (marks_pytorch) set(target.variables, kPytorchRanges, request.pytorch == PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx");
   if (!marks_functions) return;
   set(target.variables, kPythonFunctions, request.python_functions);
   const std::vector<std::string> modules = modules_of(request.python_functions);
   if (std::find(modules.begin(), modules.end(), kProgramItself) != modules.end())
-    target.warnings.push_back("Functions of the program's own file (__main__) are not marked: they do not exist before it runs. Import them from a module.");
+    target.lacks.push_back("Functions of the program's own file (__main__) are not marked: they do not exist before it runs. Import them from a module.");
 }
 
 }  // namespace
@@ -174,7 +174,7 @@ std::optional<std::string> preload_obstacle(const std::filesystem::path& agent) 
 
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
                                      const std::filesystem::path& socket) {
-  TargetEnvironment target{plain_environment(request, std::move(ours)), request.settings, {}};
+  TargetEnvironment target{plain_environment(request, std::move(ours)), request.settings, {}, {}};
   for (const std::string_view name : {std::string_view(channel::kSocketVariable), std::string_view(channel::kFiltersVariable),
                                       std::string_view(channel::kPythonLockVariable), kPytorchRanges, kPythonFunctions})
     remove(target.variables, name);  // from a recording around this one
@@ -182,8 +182,8 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
   CaptureSettings& settings = target.settings;
   if (const std::string other = value_of(target.variables, kCudaInjection); settings.trace_cuda && !other.empty() && other != agent) {
     settings.trace_cuda = false;
-    target.warnings.push_back("CUDA is not traced: " + std::string(kCudaInjection) + " is set to " + other +
-                              " already, and CUDA loads only one such library. Unset it and record again.");
+    target.lacks.push_back("CUDA is not traced: " + std::string(kCudaInjection) + " is set to " + other +
+                           " already, and CUDA loads only one such library. Unset it and record again.");
   }
   if (const std::string other = value_of(target.variables, kNvtxInjection);
       settings.trace_nvtx && !other.empty() && other != agent && other != nvtx_tool(agent)) {
@@ -191,15 +191,15 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
   }
   if (const auto obstacle = obstacle_in(agent, ""); obstacle && (settings.trace_cuda || settings.trace_nvtx)) {
     settings.trace_cuda = settings.trace_nvtx = false;
-    target.warnings.push_back(lies_badly("CUDA and NVTX", agent.parent_path(), *obstacle));
+    target.lacks.push_back(lies_badly("CUDA and NVTX", agent.parent_path(), *obstacle));
   }
   if (const auto obstacle = preload_obstacle(agent); obstacle && (settings.trace_os_runtime || settings.trace_python_lock)) {
     settings.trace_os_runtime = settings.trace_python_lock = false;
-    target.warnings.push_back(lies_badly("OS runtime calls and Python's lock", agent.parent_path(), *obstacle));
+    target.lacks.push_back(lies_badly("OS runtime calls and Python's lock", agent.parent_path(), *obstacle));
   }
   if (struct statvfs system{}; statvfs(agent.c_str(), &system) == 0 && (system.f_flag & ST_NOEXEC) != 0)
-    target.warnings.push_back("Nothing can be recorded from within programs: Lanescope lies in " + agent.parent_path().string() +
-                              ", on a file system from which nothing may be run (noexec). Install it on another one.");
+    target.lacks.push_back("Nothing can be recorded from within programs: Lanescope lies in " + agent.parent_path().string() +
+                           ", on a file system from which nothing may be run (noexec). Install it on another one.");
   if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
   const bool stands_before_calls = settings.trace_os_runtime || settings.trace_python_lock;
   if (settings.trace_nvtx) set(target.variables, kNvtxInjection, nvtx_tool(agent));  // also besides LD_PRELOAD, which may be lost on the way

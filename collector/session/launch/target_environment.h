@@ -14,7 +14,8 @@ namespace lanescope::session {
 struct TargetEnvironment {
   std::vector<std::string> variables;  // "NAME=value"
   CaptureSettings settings;            // what can be traced in it
-  std::vector<std::string> warnings;   // one sentence for each thing that can't be traced
+  std::vector<std::string> lacks;      // one sentence for each thing that was asked for and can't be traced
+  std::vector<std::string> warnings;   // other sentences for the user
 };
 
 // `ours`: "NAME=value" of this process; used if the request inherits it. `socket`: of the session's control socket.

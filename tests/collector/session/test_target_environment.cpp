@@ -74,10 +74,10 @@ TEST_CASE("what a program's loader would split or change in the agent's path is 
     CHECK_FALSE(environment.settings.trace_os_runtime);
     CHECK(environment.settings.trace_nvtx == !is_changed);
     CHECK(as_map(environment).contains("NVTX_INJECTION64_PATH") == !is_changed);
-    REQUIRE(environment.warnings.size() == (is_changed ? 2 : 1));
-    CHECK(environment.warnings.back().starts_with("OS runtime calls and Python's lock can't be recorded: Lanescope lies in /"));
+    REQUIRE(environment.lacks.size() == (is_changed ? 2 : 1));
+    CHECK(environment.lacks.back().starts_with("OS runtime calls and Python's lock can't be recorded: Lanescope lies in /"));
   }
-  CHECK(target_environment(traced, {}, "/a$b/agent.so", kSocket).warnings.empty());
+  CHECK(target_environment(traced, {}, "/a$b/agent.so", kSocket).lacks.empty());
 }
 
 TEST_CASE("NVTX loads the small library also where LD_PRELOAD brings the agent, because not every program's loader heeds that") {
@@ -109,14 +109,14 @@ TEST_CASE("another tool's CUDA injection is left alone, with one sentence about 
   CHECK(as_map(environment).at("CUDA_INJECTION64_PATH") == "/other/tool.so");
   CHECK_FALSE(environment.settings.trace_cuda);
   CHECK(environment.settings.trace_nvtx);
-  REQUIRE(environment.warnings.size() == 1);
-  CHECK(environment.warnings[0].find("/other/tool.so") != std::string::npos);
+  REQUIRE(environment.lacks.size() == 1);
+  CHECK(environment.lacks[0].find("/other/tool.so") != std::string::npos);
 }
 
 TEST_CASE("our own agent in the environment is no other tool") {
   const TargetEnvironment environment = target_environment(request(), {"CUDA_INJECTION64_PATH=/opt/agent.so"}, kAgent, kSocket);
   CHECK(environment.settings.trace_cuda);
-  CHECK(environment.warnings.empty());
+  CHECK(environment.lacks.empty());
 }
 
 TEST_CASE("changes to the environment are applied in order, with or without ours below them") {
