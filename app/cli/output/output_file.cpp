@@ -40,7 +40,7 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::error_code missing;
-    std::string pattern = (std::filesystem::temp_directory_path(missing) / "lanescope-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path(missing) / "lanescope-export-XXXXXX").string();
     if (!missing && mkdtemp(pattern.data())) path_ = pattern;
   }
   ~TemporaryFolder() {

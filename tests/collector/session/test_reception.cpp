@@ -146,7 +146,7 @@ TEST_CASE("a recorder that does not listen yet keeps its folder when others begi
   CHECK(place.folders() == 1);
 }
 
-TEST_CASE("what killed recorders left is cleared away by the next one, and what is of another machine stays") {
+TEST_CASE("what killed recorders left is cleared away by the next one, and what is of another machine or of others stays") {
   const OwnPlace place;
   const pid_t killed = fork();
   if (killed == 0) {
@@ -157,7 +157,8 @@ TEST_CASE("what killed recorders left is cleared away by the next one, and what 
   REQUIRE(waitpid(killed, &status, 0) == killed);
   REQUIRE(WTERMSIG(status) == SIGKILL);
   REQUIRE(place.folders() == 1);
-  std::filesystem::create_directory(place.path() / "lanescope-before");  // as if killed before it had bound anything
+  const std::filesystem::path of_user = place.path() / "lanescope-traces";
+  std::filesystem::create_directory(of_user);
   const std::filesystem::path elsewhere = place.path() / "lanescope-others";
   std::filesystem::create_directory(elsewhere);
   std::filesystem::create_symlink("0f1e2d3c-0000-4000-8000-000000000000", elsewhere / "machine");
@@ -165,9 +166,10 @@ TEST_CASE("what killed recorders left is cleared away by the next one, and what 
   {
     const Result<ControlSocket> next = ControlSocket::create();
     REQUIRE(next);
-    CHECK(place.folders() == 2);
+    CHECK(place.folders() == 3);
   }
-  CHECK(place.folders() == 1);
+  CHECK(place.folders() == 2);
+  CHECK(std::filesystem::exists(of_user));
   CHECK(std::filesystem::exists(elsewhere / "control"));
 }
 

@@ -165,9 +165,11 @@ FileDescriptor next_connection(int listener) {
 }
 
 // Removes folders whose recorder was killed; a running recorder holds its folder locked. On a file system of several machines, locks may be visible on one
-// machine only. Folders of another machine, or of an earlier boot, are therefore not touched, and a folder without a mark is removed only if it is empty.
+// machine only. Folders of another machine, or of an earlier boot, are therefore not touched. Neither are folders without a mark, even if they are empty:
+// somebody may be about to write there, because others have such names, too.
 void remove_abandoned_folders(const std::filesystem::path& parent) {
   const std::string machine = this_machine();
+  if (machine.empty()) return;
   const FileDescriptor place(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::string_view prefix = kFolderPattern.substr(0, kFolderPattern.find('X'));
   std::error_code failed;
@@ -176,8 +178,8 @@ void remove_abandoned_folders(const std::filesystem::path& parent) {
     const std::string name = entry->path().filename().string();
     if (name.size() != kFolderPattern.size() || !name.starts_with(prefix)) continue;
     const FileDescriptor folder = own_folder(place.get(), name.c_str());
-    if (!folder.valid() || flock(folder.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    if (!machine.empty() && machine_of(folder.get()) == machine) remove_from(folder.get());
+    if (!folder.valid() || machine_of(folder.get()) != machine || flock(folder.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    remove_from(folder.get());
     unlinkat(place.get(), name.c_str(), AT_REMOVEDIR);
   }
 }
