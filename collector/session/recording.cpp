@@ -208,7 +208,15 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   if (run || obstacle.kind != Obstacle::kShortage || !as_asked.unrecorded) return run;
   as_asked.unrecorded(run.error());
   if (obstacle.running != 0) stand_for(obstacle.running, as_asked);
-  return run_unrecorded({as_asked.command, plain_environment(as_asked, our_environment()), as_asked.working_directory, -1, -1, as_asked.run_as, {}}, as_asked);
+  return run_unrecorded({as_asked.command,
+                         plain_environment(as_asked, our_environment()),
+                         as_asked.working_directory,
+                         -1,
+                         -1,
+                         as_asked.run_as,
+                         {},
+                         death_signal_of_this_thread()},
+                        as_asked);
 }
 
 Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchRequest request, FrameSink sink, const std::filesystem::path& program,
@@ -225,7 +233,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
 
   Result<WaitingProcess> process =
       WaitingProcess::start({request.command, environment.variables, request.working_directory, relay->write_end(OutputStream::kStandardOutput),
-                             relay->write_end(OutputStream::kStandardError), request.run_as, agent});
+                             relay->write_end(OutputStream::kStandardError), request.run_as, agent, request.end_signal ? death_signal_of_this_thread() : 0});
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();

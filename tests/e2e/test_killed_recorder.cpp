@@ -1,5 +1,9 @@
 // A recorder that is killed leaves programs as they were without it: they continue, use no more memory for it, and end as they do alone.
+#include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +112,44 @@ TEST_CASE("a program whose recorder is killed gets its memory back, records no m
   recorder.wait_for_line("ended as it should");
   recorder.wait_for_line("code 5");
   CHECK(recorder.wait() == 128 + SIGKILL);
+}
+
+TEST_CASE("a program whose recorder is killed with the process that started it is killed with that, as without us") {
+  const bool is_to_run_on = GENERATE(false, true);
+  CAPTURE(is_to_run_on);
+  const TemporaryFolder folder;
+  const std::filesystem::path numbers = folder.path() / "numbers", file = folder.path() / "x";
+  int gate[2];
+  REQUIRE(pipe2(gate, O_CLOEXEC) == 0);
+  const pid_t starter = fork();
+  if (starter == 0) {
+    close(gate[1]);
+    if (fork() == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const std::string lanescope = program("lanescope").string(), runs = outliving();
+      execl(lanescope.c_str(), lanescope.c_str(), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", is_to_run_on ? "--kill=none" : "--kill=sigterm",
+            "-o", file.c_str(), runs.c_str(), numbers.c_str(), nullptr);
+      _exit(127);
+    }
+    char nothing = 0;
+    _exit(static_cast<int>(read(gate[0], &nothing, 1)));
+  }
+  close(gate[0]);
+  test::await([&] { return numbers_in(numbers).size() == 1; });
+  const pid_t running = numbers_in(numbers).front();
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, running, 0));
+  test::await([&] { return shared_memory_of(running) > kHeaders; });
+  close(gate[1]);
+  REQUIRE(waitpid(starter, nullptr, 0) == starter);
+  if (is_to_run_on) {
+    test::await([&] { return shared_memory_of(running) <= kHeaders; });  // the recorder is gone
+    CHECK(kill(running, 0) == 0);
+    kill(running, SIGTERM);
+  }
+  pollfd end{process, POLLIN, 0};
+  CHECK(poll(&end, 1, 60'000) == 1);
+  syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
+  close(process);
 }
 
 TEST_CASE("a recorder that is killed leaves the file that it was replacing beside what it had recorded") {

@@ -1,6 +1,7 @@
 #include "collector/session/inheritance.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -157,6 +158,11 @@ void let_go_of_standard_input() noexcept { let_go_of(STDIN_FILENO, O_RDONLY); }
 void let_go_of_standard_output() noexcept { let_go_of(STDOUT_FILENO, O_WRONLY); }
 
 int inherited_number() noexcept { return inheritance.number; }
+
+int inherited_death_signal() noexcept {
+  int signal = 0;
+  return prctl(PR_GET_PDEATHSIG, &signal) == 0 && signal == SIGKILL ? signal : 0;
+}
 
 bool inherited(int descriptor) noexcept { return inheritance.open[static_cast<std::size_t>(descriptor)]; }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +93,7 @@ Failure become(const LaunchPlan& plan, char* const* arguments, ProgramEnvironmen
   lead(STDERR_FILENO, plan.standard_error);
   if (plan.user && !become_user(*plan.user)) return {Step::kUser, errno};
   if (plan.user && !plan.must_read.empty() && access(plan.must_read.c_str(), R_OK) != 0) return {Step::kRead, errno};
+  if (plan.user && plan.death_signal != 0) prctl(PR_SET_PDEATHSIG, plan.death_signal);  // another user's rights have taken it away
   if (!plan.working_directory.empty() && chdir(plan.working_directory.c_str()) != 0) return {Step::kDirectory, errno};
   execvpe(arguments[0], arguments, environment.of_this_process());
   return {Step::kExecute, errno};
@@ -99,6 +101,7 @@ Failure become(const LaunchPlan& plan, char* const* arguments, ProgramEnvironmen
 
 // Runs in the waiting process.
 [[noreturn]] void wait_and_become(const LaunchPlan& plan, char* const* arguments, ProgramEnvironment& environment, int gate, int report) {
+  if (plan.death_signal != 0) prctl(PR_SET_PDEATHSIG, plan.death_signal);  // before it waits: then it learns if the host has ended already
   char go = 0;
   ssize_t got;
   do {
@@ -179,6 +182,8 @@ Result<std::filesystem::path> find_program(const std::string& program, const std
   if (missing) return not_started(program, missing.value());
   return absolute;
 }
+
+int death_signal_of_this_thread() noexcept { return gettid() == getpid() ? inherited_death_signal() : 0; }
 
 Error become_program(const LaunchPlan& plan) {
   const std::vector<char*> arguments = pointers(plan.command);

@@ -26,7 +26,12 @@ struct LaunchPlan {
   int standard_error = -1;
   std::optional<TargetUser> user;   // none: ours
   std::filesystem::path must_read;  // a file that this user must be able to read: the agent; empty: none
+  int death_signal = 0;             // that ends it when the calling thread ends, which must be the process's first one; 0: it runs on
 };
+
+// For programs that run no longer than we do: whoever relies on our end to be theirs, by a signal at its own end, relies on theirs. 0 if nobody does, or if
+// this thread may end before.
+[[nodiscard]] int death_signal_of_this_thread() noexcept;
 
 // Makes this process the program, as it would have been without a recording. Returns only on failure, with the reason.
 Error become_program(const LaunchPlan& plan);

@@ -29,6 +29,10 @@ void let_go_of_standard_output() noexcept;
 // starts.
 [[nodiscard]] int inherited_number() noexcept;
 
+// The signal that this process gets when the one that started it ends (PR_SET_PDEATHSIG), if it is SIGKILL; 0: none. All others come to a recorder as
+// signals do, and are passed on.
+[[nodiscard]] int inherited_death_signal() noexcept;
+
 // Whether this descriptor (0 to 1023) was open, and would have gone to a program.
 [[nodiscard]] bool inherited(int descriptor) noexcept;
 
