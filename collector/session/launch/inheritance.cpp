@@ -1,6 +1,7 @@
 #include "collector/session/inheritance.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -17,10 +18,12 @@ namespace lanescope::session {
 namespace {
 
 // Limits that a recorder may reach although its program does not.
-constexpr std::array kRaised{RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NPROC, RLIMIT_CPU, RLIMIT_MEMLOCK};
-constexpr rlim_t kMostDescriptors = 1u << 20;  // no recording needs more, and some programs close all that they may have
-constexpr int kStandard = 3;                   // descriptors, from 0 on
-constexpr int kKnown = 1024;                   // likewise; the recorder's own get the lowest numbers that are free
+constexpr std::array kRaised{RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NPROC, RLIMIT_CPU, RLIMIT_MEMLOCK, RLIMIT_STACK};
+constexpr rlim_t kMostDescriptors = 1u << 20;     // no recording needs more, and some programs close all that they may have
+constexpr rlim_t kMostStack = 8u << 20;           // bytes, as is usual: where there is no limit, the kernel lays memory out in another way
+constexpr std::size_t kStackOfThread = 2u << 20;  // bytes; the C library gives threads as much as the limit was when the process started
+constexpr int kStandard = 3;                      // descriptors, from 0 on
+constexpr int kKnown = 1024;                      // likewise; the recorder's own get the lowest numbers that are free
 
 constexpr std::array kTimers{ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
 
@@ -33,6 +36,7 @@ struct Inheritance {
   std::array<bool, kKnown> open{true, true, true};
   std::array<itimerval, kTimers.size()> timers{};
   timespec timers_read{};
+  bool adopts_orphans = false;
 };
 constinit Inheritance inheritance;
 
@@ -60,8 +64,26 @@ void raise_limits() {
     rlimit raised = inheritance.limits[i];
     raised.rlim_cur = raised.rlim_max;
     if (kRaised[i] == RLIMIT_NOFILE) raised.rlim_cur = std::max(inheritance.limits[i].rlim_cur, std::min(raised.rlim_cur, kMostDescriptors));
+    if (kRaised[i] == RLIMIT_STACK) raised.rlim_cur = std::max(inheritance.limits[i].rlim_cur, std::min(raised.rlim_cur, kMostStack));
     setrlimit(kRaised[i], &raised);
   }
+}
+
+// Their limit does not bind threads, which get memory of another kind.
+void give_threads_stacks() {
+  pthread_attr_t usual;
+  if (pthread_getattr_default_np(&usual) != 0) return;
+  std::size_t size = 0;
+  if (pthread_attr_getstacksize(&usual, &size) == 0 && size < kStackOfThread && pthread_attr_setstacksize(&usual, kStackOfThread) == 0)
+    pthread_setattr_default_np(&usual);
+  pthread_attr_destroy(&usual);
+}
+
+// exec keeps this, fork does not.
+void keep_adoption() noexcept {
+  int adopts = 0;
+  inheritance.adopts_orphans = prctl(PR_GET_CHILD_SUBREAPER, &adopts) == 0 && adopts != 0;
+  if (inheritance.adopts_orphans) prctl(PR_SET_CHILD_SUBREAPER, 0);  // once the program has ended, they go where they would without us
 }
 
 timespec now() noexcept {
@@ -134,7 +156,9 @@ void keep_inheritance() {
   set(SIGCHLD, SIG_DFL);
   set(SIGXFSZ, SIG_IGN);
   raise_limits();
+  give_threads_stacks();
   keep_timers();
+  keep_adoption();
   inheritance.is_kept = true;
 }
 
@@ -150,6 +174,7 @@ void give_back_inheritance() noexcept {
   for (std::size_t i = 0; i < kRaised.size(); ++i)
     if (inheritance.is_kept) setrlimit(kRaised[i], &inheritance.limits[i]);
   if (inheritance.is_kept) give_back_timers();
+  if (inheritance.adopts_orphans) prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigprocmask(SIG_SETMASK, &inheritance.blocked, nullptr);  // none if nothing was kept
 }
 

@@ -1,8 +1,12 @@
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "collector/session/inheritance.h"
@@ -65,6 +69,58 @@ TEST_CASE("a program gets the timers that its recorder was given, which a fork d
     int status = 0;
     waitpid(program, &status, 0);
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("a program gets orphans if its recorder was to get them, which then gets none") {
+  const pid_t child = fork();
+  if (child == 0) {  // in a child, because keeping is permanent in a process
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    keep_inheritance();
+    const auto gets_orphans = [] {
+      int gets = 0;
+      return prctl(PR_GET_CHILD_SUBREAPER, &gets) == 0 && gets != 0;
+    };
+    const bool recorder_gets = gets_orphans();
+    const pid_t program = fork();
+    if (program == 0) {
+      give_back_inheritance();
+      _exit(gets_orphans() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(program, &status, 0);
+    _exit(WIFEXITED(status) && !recorder_gets ? WEXITSTATUS(status) : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("a recorder has room on its stacks though its program may have little, and the program has what it was given") {
+  const pid_t child = fork();
+  if (child == 0) {  // in a child, because keeping is permanent in a process
+    constexpr rlim_t kLittle = 128u << 10, kUsual = 8u << 20;
+    rlimit given{};
+    getrlimit(RLIMIT_STACK, &given);
+    const rlim_t most = given.rlim_max;
+    given.rlim_cur = kLittle;
+    setrlimit(RLIMIT_STACK, &given);
+    pthread_attr_t little;
+    pthread_attr_init(&little);
+    pthread_attr_setstacksize(&little, kLittle);
+    pthread_setattr_default_np(&little);  // as the C library does when a process starts with that limit
+    keep_inheritance();
+    std::size_t of_threads = 0;
+    pthread_getattr_default_np(&little);
+    pthread_attr_getstacksize(&little, &of_threads);
+    rlimit own{}, of_program{};
+    getrlimit(RLIMIT_STACK, &own);
+    give_back_inheritance();
+    getrlimit(RLIMIT_STACK, &of_program);
+    _exit(own.rlim_cur == std::min(most, kUsual) && of_threads >= (1u << 20) && of_program.rlim_cur == kLittle && of_program.rlim_max == most ? 0 : 1);
   }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);

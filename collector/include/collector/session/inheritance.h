@@ -1,12 +1,12 @@
 // What a program inherits from the process that starts it, beside its environment: limits (ulimit), ignored and blocked signals, interval
-// timers (alarm(), setitimer()), and open descriptors, standard input, output and error among them. A recorder needs others than its program does: it keeps
-// those that it was given, changes its own, and gives programs theirs.
+// timers (alarm(), setitimer()), whether it gets orphans (PR_SET_CHILD_SUBREAPER), and open descriptors, standard input, output and error
+// among them. A recorder needs others than its program does: it keeps those that it was given, changes its own, and gives programs theirs.
 #pragma once
 
 namespace lanescope::session {
 
 // Keeps what this process has inherited, and makes it fit to record:
-// - Soft limits rise to the hard ones.
+// - Soft limits rise to the hard ones, that of the stack to a usual one, which threads get in any case.
 // - Children can be waited for (SIGCHLD).
 // - A write to a file that may not grow any more fails instead of ending the process (SIGXFSZ).
 // - Standard input, output or error lead to /dev/null if they were closed, so that no other file takes their numbers. What is written to standard output then
