@@ -23,15 +23,16 @@ void decode_segment(std::string_view payload) {
   const auto again = decode_segment_head(encode_segment_head(head));
   if (!again || *again != head) std::abort();
   const auto count = static_cast<EventIndex>(segment->events.size());
-  auto parts = LaneSegmentParts::of(std::string(payload), count);
+  const auto parts = LaneSegmentParts::of(std::string(payload), count);
   if (!parts) return;
   const auto events = std::make_unique<LaneSegmentParts::Events>();
+  LaneSegmentParts::Details details;
   for (EventIndex i = 0; i < count; ++i) {
     const EventIndex within = i % LaneSegmentParts::kPart;
     const Event& event = segment->events[i];
     if (within == 0 && !parts->decode(i / LaneSegmentParts::kPart, event.start, *events)) std::abort();
     if (events->starts[within] != event.start || events->durations[within] != event.duration || events->names[within] != event.name) std::abort();
-    if (within % 100 == 0 && parts->detail(i) != event.detail) std::abort();
+    if (within % 100 == 0 && parts->detail(i, details) != event.detail) std::abort();
   }
 }
 

@@ -36,7 +36,6 @@ class ShiftedParts final : public SegmentParts {
     }
   }
 
-  void tell_when_read(std::atomic<bool>& was_read) noexcept override { from_->tell_when_read(was_read); }
   [[nodiscard]] std::span<const SegmentHead::Part> heads() const noexcept override { return heads_; }
   [[nodiscard]] bool decode(std::size_t part, Events& into) const override {
     if (!from_->decode(part, into)) return false;

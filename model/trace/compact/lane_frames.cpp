@@ -187,26 +187,26 @@ std::optional<LaneSegmentParts> LaneSegmentParts::of(std::string payload, EventI
   }
   if (!reader.sound() || parts.gaps_.size == 0) return std::nullopt;
   for (Place* column : {&parts.gaps_, &parts.durations_, &parts.names_})
-    if (!parts.find_parts(*column)) return std::nullopt;
+    if (!parts.find_parts(*column, column->parts)) return std::nullopt;
   return parts;
 }
 
-bool LaneSegmentParts::find_parts(Place& column) const {
+bool LaneSegmentParts::find_parts(const Place& column, std::vector<std::uint32_t>& parts) const {
   if (column.size == 0) return true;
   auto found = offsets_of_every(kPart, std::string_view(payload_).substr(column.begin, column.size), events_);
-  if (found) column.parts = *std::move(found);
+  if (found) parts = *std::move(found);
   return found.has_value();
 }
 
-std::string_view LaneSegmentParts::bytes_of(const Place& column, std::size_t part) const {
-  return std::string_view(payload_).substr(column.begin + column.parts[part], column.parts[part + 1] - column.parts[part]);
+std::string_view LaneSegmentParts::bytes_of(const Place& column, std::span<const std::uint32_t> parts, std::size_t part) const {
+  return std::string_view(payload_).substr(column.begin + parts[part], parts[part + 1] - parts[part]);
 }
 
 EventIndex LaneSegmentParts::size_of(std::size_t part) const noexcept { return std::min(kPart, events_ - static_cast<EventIndex>(part) * kPart); }
 
 template <typename Number>
 bool LaneSegmentParts::read(const Place& column, std::size_t part, std::span<Number> into) const {
-  if (column.size > 0) return unpack(bytes_of(column, part), into);
+  if (column.size > 0) return unpack(bytes_of(column, column.parts, part), into);
   std::fill(into.begin(), into.end(), Number{0});
   return true;
 }
@@ -238,15 +238,15 @@ bool LaneSegmentParts::decode(std::size_t part, Nanoseconds start, Events& into)
   return decode(part, start, static_cast<Times&>(into)) && read(names_, part, std::span(into.names).first(into.size));
 }
 
-std::optional<DetailId> LaneSegmentParts::detail(EventIndex event) {
+std::optional<DetailId> LaneSegmentParts::detail(EventIndex event, Details& known) const {
   if (details_.size == 0) return 0;
   std::array<std::int64_t, kPart> differences;
   const auto read = [&](std::size_t part) {
     const std::span wanted(differences.data(), size_of(part));
-    return unpack_zigzag(bytes_of(details_, part), wanted);
+    return unpack_zigzag(bytes_of(details_, known.parts, part), wanted);
   };
-  if (details_before_.empty()) {
-    if (!find_parts(details_)) return std::nullopt;
+  if (known.before.empty()) {
+    if (!find_parts(details_, known.parts)) return std::nullopt;
     std::vector<std::int64_t> before{0};
     for (std::size_t part = 0; part + 1 < count(); ++part) {
       if (!read(part)) return std::nullopt;
@@ -254,11 +254,11 @@ std::optional<DetailId> LaneSegmentParts::detail(EventIndex event) {
       for (EventIndex i = 0; i < kPart; ++i) id = sum(id, differences[i]);
       before.push_back(id);
     }
-    details_before_ = std::move(before);
+    known.before = std::move(before);
   }
   const std::size_t part = event / kPart;
   if (!read(part)) return std::nullopt;
-  std::int64_t id = details_before_[part];
+  std::int64_t id = known.before[part];
   for (EventIndex i = 0; i <= event % kPart; ++i) id = sum(id, differences[i]);
   return static_cast<DetailId>(id);
 }

@@ -342,7 +342,7 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
   }
   std::unique_ptr<SegmentParts> read_parts(std::size_t s) const override {
     const SegmentReader reader(file_);
-    return reader.parts(reader.segments(lane_)[s]);
+    return reader.parts(reader.segments(lane_)[s], identity(s));
   }
   std::string own_damage_text() const override {
     return "Not all events of " + file_->path.string() +
@@ -354,12 +354,13 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
   FileLane lane_;
 };
 
-// Answers so far were based on the head, so each part must match it. The frame is read when the first part is decoded: many questions need none.
+// Answers so far were based on the head, so each part must match it. The frame is read when the first part is decoded, unless the cache has it undecoded: many
+// questions need none.
 class SegmentReader::PartsOfSegment final : public SegmentParts {
  public:
-  PartsOfSegment(std::shared_ptr<State> file, const Segment& segment) : file_(std::move(file)), segment_(segment) {}
+  PartsOfSegment(std::shared_ptr<State> file, const Segment& segment, std::uint64_t identity)
+      : file_(std::move(file)), segment_(segment), identity_(identity) {}
 
-  void tell_when_read(std::atomic<bool>& was_read) noexcept override { told_ = &was_read; }
   [[nodiscard]] std::span<const SegmentHead::Part> heads() const noexcept override { return segment_.head.parts; }
   [[nodiscard]] bool decode(std::size_t part, Events& into) const override {
     const LaneSegmentParts* const parts = read();
@@ -373,7 +374,7 @@ class SegmentReader::PartsOfSegment final : public SegmentParts {
     return parts != nullptr && parts->decode(part, segment_.head.parts[part].start, into) && is_as_said(part, into);
   }
   [[nodiscard]] std::optional<DetailId> detail(EventIndex event) override {
-    const auto id = read() != nullptr ? parts_->detail(event) : std::nullopt;
+    const auto id = read() != nullptr ? parts_->detail(event, details_) : std::nullopt;
     if (!id) return std::nullopt;
     return file_->ingest.detail_of_file(segment_.head.lane.track, *id);
   }
@@ -383,11 +384,16 @@ class SegmentReader::PartsOfSegment final : public SegmentParts {
   [[nodiscard]] const LaneSegmentParts* read() const {
     if (!was_read_) {
       was_read_ = true;
-      if (told_ != nullptr) told_->store(true, std::memory_order_relaxed);
-      SegmentCache::of_process().count_read_in_parts();
-      parts_ = SegmentReader(file_).read_parts(segment_);
+      SegmentCache& cache = SegmentCache::of_process();
+      parts_ = cache.undecoded(identity_);
+      if (parts_) return parts_.get();
+      cache.count_read_in_parts();
+      if (auto parts = SegmentReader(file_).read_parts(segment_)) {
+        parts_ = std::make_shared<const LaneSegmentParts>(*std::move(parts));
+        cache.keep_undecoded(identity_, parts_);
+      }
     }
-    return parts_ ? &*parts_ : nullptr;
+    return parts_.get();
   }
   [[nodiscard]] bool is_as_said(std::size_t part, const Times& decoded) const {
     const SegmentHead::Part& head = segment_.head.parts[part];
@@ -401,9 +407,10 @@ class SegmentReader::PartsOfSegment final : public SegmentParts {
 
   std::shared_ptr<State> file_;  // which has the segment
   const Segment& segment_;
-  std::atomic<bool>* told_ = nullptr;
+  const std::uint64_t identity_;  // in the cache
   mutable bool was_read_ = false;
-  mutable std::optional<LaneSegmentParts> parts_;
+  mutable std::shared_ptr<const LaneSegmentParts> parts_;
+  LaneSegmentParts::Details details_;
 };
 
 SegmentReader::SegmentReader(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -493,12 +500,12 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
   return lane_segment;
 }
 
-std::unique_ptr<SegmentParts> SegmentReader::parts(const Segment& segment) const {
+std::unique_ptr<SegmentParts> SegmentReader::parts(const Segment& segment, std::uint64_t identity) const {
   const std::size_t count = (segment.count + SegmentParts::kPart - 1) / SegmentParts::kPart;
   const std::vector<SegmentHead::Part>& parts = segment.head.parts;
   const bool is_possible = parts.size() == count && count > 1 && parts.front().start == segment.head.first_start &&
                            (!parts.back().is_fully_known() || parts.back().longest_at < segment.count - (count - 1) * SegmentParts::kPart);
-  return is_possible ? std::make_unique<PartsOfSegment>(state_, segment) : nullptr;
+  return is_possible ? std::make_unique<PartsOfSegment>(state_, segment, identity) : nullptr;
 }
 
 std::optional<LaneSegmentParts> SegmentReader::read_parts(const Segment& segment) const {

@@ -91,8 +91,7 @@ DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outli
       outline_(std::move(outline)),
       origin_(origin),
       first_identity_(SegmentCache::of_process().new_identities(bounds_.size())),  // this makes the cache outlive them
-      unreadable_(bounds_.size()),
-      parts_were_read_(bounds_.size()) {
+      unreadable_(bounds_.size()) {
   if (origin_ == nullptr) demanded_events += events_of(bounds_);
   const std::lock_guard lock(all_demanded().mutex);
   if (!bounds_.empty()) all_demanded().by_identity.emplace(first_identity_, this);
@@ -193,16 +192,12 @@ std::shared_ptr<const LaneSegment> DemandedSegments::held_times(std::size_t s) c
 }
 
 std::unique_ptr<SegmentParts> DemandedSegments::parts(std::size_t s) const {
-  if (!may_be_read_in_parts(s)) return nullptr;
-  const bool again = parts_were_read_[s].load(std::memory_order_relaxed);
-  if (!SegmentCache::of_process().reads_in_parts(*this, s, again ? SegmentCache::Asked::kAgain : SegmentCache::Asked::kFirst)) return nullptr;
-  auto parts = read_parts(s);
-  if (parts) parts->tell_when_read(parts_were_read_[s]);
-  return parts;
+  if (!may_be_read_in_parts(s) || !SegmentCache::of_process().reads_in_parts(*this, s, SegmentCache::Wanted::kEvents)) return nullptr;
+  return read_parts(s);
 }
 
 std::unique_ptr<SegmentParts> DemandedSegments::times_in_parts(std::size_t s) const {
-  if (!may_be_read_in_parts(s) || !SegmentCache::of_process().reads_in_parts(*this, s, SegmentCache::Asked::kForTimes)) return nullptr;
+  if (!may_be_read_in_parts(s) || !SegmentCache::of_process().reads_in_parts(*this, s, SegmentCache::Wanted::kTimes)) return nullptr;
   return read_parts(s);
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "model/file/memory_limits.h"
+#include "model/trace/compact/lane_frames.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/workers/home_process.h"
 #include "model/trace/workers/usable_cores.h"
@@ -27,6 +28,7 @@ constexpr std::size_t kAhead = 2;                                               
 constexpr std::size_t kRecent = 8;                        // most recently used segments: those of a reader of one lane, and some others
 constexpr std::uint64_t kTimes = std::uint64_t{1} << 63;  // a bit in the number of an entry: only the times of that segment
 constexpr std::uint64_t kSharesAhead = 8;                 // of a budget that is used up, one share is for segments that nobody has asked for yet
+constexpr std::uint64_t kSharesUndecoded = 4;             // of the budget, one share is for undecoded segments
 
 }  // namespace
 
@@ -42,6 +44,11 @@ struct SegmentCache::State {
     std::weak_ptr<const DemandedSegments> from;
     std::size_t segment;
   };
+  struct Undecoded {
+    std::shared_ptr<const LaneSegmentParts> segment;
+    std::uint64_t bytes = 0;
+    std::list<std::uint64_t>::iterator place;  // in `undecoded_used`
+  };
 
   const unsigned cores = usable_cores();
   mutable std::mutex mutex;
@@ -49,6 +56,9 @@ struct SegmentCache::State {
   std::unordered_map<std::uint64_t, Entry> entries;
   std::list<std::uint64_t> used;  // the most recently used first
   std::list<std::uint64_t> decoding;
+  std::unordered_map<std::uint64_t, Undecoded> undecoded;
+  std::list<std::uint64_t> undecoded_used;  // the most recently used first
+  std::uint64_t undecoded_bytes = 0;        // which count in `live`, too
   std::vector<std::string> problems;
   // Reserved for a shortage of memory: some memory, and the sentence that is reported.
   std::unique_ptr<std::byte[]> reserve{new (std::nothrow) std::byte[kReserve]};  // null if memory is short already
@@ -94,8 +104,23 @@ struct SegmentCache::State {
     return true;
   }
 
-  // Removes the segment that was unused longest from the cache and returns it; null if the cache holds none. Requires: `lock` is held.
+  // Bytes of undecoded segments that do not give way to others.
+  [[nodiscard]] std::uint64_t share_of_undecoded() const noexcept { return budget.load() / kSharesUndecoded; }
+
+  // Removes the undecoded segment that was unused longest. Requires: `lock` is held, and there is one.
+  Content take_oldest_undecoded() noexcept {
+    const auto oldest = undecoded.find(undecoded_used.back());
+    Content content{std::move(oldest->second.segment), oldest->second.bytes};
+    undecoded_bytes -= content.bytes;
+    undecoded_used.pop_back();
+    undecoded.erase(oldest);
+    return content;
+  }
+
+  // Removes the segment that was unused longest from the cache and returns it; null if the cache holds none. Undecoded segments go first if they take more than
+  // their share. Requires: `lock` is held.
   Content take_oldest() noexcept {
+    if (!undecoded_used.empty() && (used.empty() || undecoded_bytes > share_of_undecoded())) return take_oldest_undecoded();
     if (used.empty()) return {};
     const auto oldest = entries.find(used.back());
     Content content{std::move(oldest->second.content), oldest->second.bytes};
@@ -448,18 +473,58 @@ std::shared_ptr<const LaneSegment> SegmentCache::take_times(const DemandedSegmen
   return take(from, s);
 }
 
-bool SegmentCache::reads_in_parts(const DemandedSegments& from, std::size_t s, Asked asked) noexcept {
-  State& state = *state_;
-  const std::lock_guard lock(state.mutex);
-  const bool has_room = state.live->load() + std::uint64_t{24} * from.bounds()[s].count <= state.budget.load();
-  if ((asked == Asked::kAgain && has_room) || state.entries.contains(from.identity(s))) return false;
-  if (asked == Asked::kForTimes && state.entries.contains(from.identity(s) | kTimes)) return false;
-  return true;
+bool SegmentCache::reads_in_parts(const DemandedSegments& from, std::size_t s, Wanted wanted) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->entries.contains(from.identity(s))) return false;
+  return wanted == Wanted::kEvents || !state_->entries.contains(from.identity(s) | kTimes);
 }
 
 void SegmentCache::count_read_in_parts() noexcept {
   const std::lock_guard lock(state_->mutex);
   ++state_->read_in_parts;
+}
+
+std::uint64_t SegmentCache::room_for_undecoded() const noexcept {
+  const std::lock_guard lock(state_->mutex);
+  const std::uint64_t budget = state_->budget.load(), decoded = state_->live->load() - std::min(state_->live->load(), state_->undecoded_bytes);
+  return std::max(state_->share_of_undecoded(), budget - std::min(budget, decoded));
+}
+
+std::shared_ptr<const LaneSegmentParts> SegmentCache::undecoded(std::uint64_t identity) noexcept {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  const auto known = state.undecoded.find(identity);
+  if (known == state.undecoded.end()) return nullptr;
+  state.undecoded_used.splice(state.undecoded_used.begin(), state.undecoded_used, known->second.place);
+  return known->second.segment;
+}
+
+void SegmentCache::keep_undecoded(std::uint64_t identity, std::shared_ptr<const LaneSegmentParts> segment) noexcept {
+  State& state = *state_;
+  const std::uint64_t bytes = segment->memory_bytes();
+  std::vector<Content> gone;  // freed after the lock is released
+  try {
+    const std::lock_guard lock(state.mutex);
+    if (identity == 0 || state.undecoded.contains(identity)) return;
+    for (std::uint64_t freed = 0; state.live->load() + bytes > state.budget.load() + freed; freed += gone.back().bytes) {
+      gone.emplace_back();
+      if (state.undecoded_bytes + bytes <= state.share_of_undecoded())
+        gone.back() = state.take_oldest();
+      else if (!state.undecoded_used.empty())
+        gone.back() = state.take_oldest_undecoded();
+      if (!gone.back().what) return;
+    }
+    state.undecoded_used.push_front(identity);
+    try {
+      state.undecoded.emplace(identity, State::Undecoded{state.counted(std::move(segment), bytes), bytes, state.undecoded_used.begin()});
+    } catch (const std::bad_alloc&) {
+      state.undecoded_used.pop_front();
+      return;
+    }
+    state.undecoded_bytes += bytes;
+    state.most = std::max(state.most, state.live->load());
+  } catch (const std::bad_alloc&) {  // it is read again when it is asked for
+  }
 }
 
 void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) noexcept {
@@ -474,8 +539,20 @@ void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) noexc
     state.unasked -= found->second.ahead;
     state.entries.erase(found);
   };
-  for (std::uint64_t identity = first_identity; identity < first_identity + count; ++identity)
+  const auto forget_undecoded = [&](std::uint64_t identity) {
+    std::shared_ptr<const void> gone;  // as above
+    const std::lock_guard lock(state.mutex);
+    const auto found = state.undecoded.find(identity);
+    if (found == state.undecoded.end()) return;
+    gone = std::move(found->second.segment);
+    state.undecoded_bytes -= found->second.bytes;
+    state.undecoded_used.erase(found->second.place);
+    state.undecoded.erase(found);
+  };
+  for (std::uint64_t identity = first_identity; identity < first_identity + count; ++identity) {
     for (const std::uint64_t key : {identity, identity | kTimes}) forget_entry(key);
+    forget_undecoded(identity);
+  }
 }
 
 }  // namespace lanescope

@@ -10,6 +10,8 @@
 #include "lane_columns.h"
 #include "lanes/lane_groups.h"
 #include "level_work.h"
+#include "model/trace/segments/lane_in_parts.h"
+#include "model/trace/workers/usable_cores.h"
 #include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
@@ -17,7 +19,8 @@ namespace {
 
 constexpr EventIndex kFewOfTile = kTileWidth / 8;  // events of one of very many lanes: adding up to this many one by one is faster than columns
 constexpr int kBridged = 8;                        // columns without overlaps that are processed all the same, because starting again behind them takes longer
-constexpr std::uint64_t kFewestTimes = 4;          // times as many events in a part of the columns as in segments that are read for its neighbour, too
+constexpr std::uint64_t kFewestTimes = 4;          // times as many events in a part of the columns as are read for its neighbour, too
+constexpr std::size_t kPartsOfCore = 4;            // so that all cores end at about the same time
 
 // Calls use(first, end) for runs of wanted columns in [first, end), with a few others in between.
 template <typename Number, typename IsWanted, typename Use>
@@ -247,9 +250,9 @@ void LevelRasterizer::combine(std::span<OfLevel> tiles) const {
   finish(combination);
 }
 
-// Levels that have lanes in common are worked on together. The others are for other cores, and so are parts of the time, if there is more than one segment of
-// a lane for each of them.
-void LevelRasterizer::combine_together(std::span<const std::span<OfLevel>> levels, const std::stop_token& stop) const {
+// Levels that have lanes in common are worked on together. The others are for other cores, and so are parts of the time. Where two of these meet, both read a
+// segment of each lane, or decode a part of one if segments are kept.
+void LevelRasterizer::combine_together(std::span<const std::span<OfLevel>> levels, Segments segments, const std::stop_token& stop) const {
   std::vector<std::optional<Combination>> combinations(levels.size());
   work_in_parts(levels.size(), [&](std::size_t index) {
     if (!stop.stop_requested()) combinations[index] = merged(levels[index]);
@@ -276,12 +279,19 @@ void LevelRasterizer::combine_together(std::span<const std::span<OfLevel>> level
       all.first = std::min(all.first, each.first_column());
       all.end = std::max(all.end, each.first_column() + static_cast<std::int64_t>(each.busy.size()));
     }
-    std::uint64_t events = 0, at_end = 1;  // of the lanes, and of their segments at the end of a part
+    const TimeRange time{grid_.time_at(all.first), grid_.time_at(all.end)};
+    const EventIndex at_once = segments == Segments::kAreKept ? SegmentParts::kPart : LaneSegment::kCapacity;
+    double events = 0;  // of the lanes in this time, if they are spread evenly
+    std::uint64_t at_end = 1;
     for (const Lane* lane : group.lanes) {
-      events += lane->size();
-      at_end += std::min(lane->size(), LaneSegment::kCapacity);
+      const TimeRange extent = lane->extent();
+      const TimeRange within{std::max(time.begin, extent.begin), std::min(time.end, extent.end)};
+      if (within.empty()) continue;
+      events += static_cast<double>(lane->size()) * static_cast<double>(within.length()) / static_cast<double>(extent.length());
+      at_end += std::min(lane->size(), at_once);
     }
-    const auto count = static_cast<std::int64_t>(1 + events / (at_end * kFewestTimes));
+    const auto count =
+        static_cast<std::int64_t>(std::min(1 + events / static_cast<double>(at_end * kFewestTimes), static_cast<double>(kPartsOfCore * usable_cores())));
     for (std::int64_t part = 0; part < count; ++part)
       parts.push_back({all.levels, all.first + (all.end - all.first) * part / count, all.first + (all.end - all.first) * (part + 1) / count});
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "level_work.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
@@ -106,13 +107,18 @@ struct LevelRasterizer::Job {
   std::vector<OfLevel> levels;
 };
 
+// What remains to be made of levels whose lanes are on demand.
+struct LevelRasterizer::OnDemand {
+  std::map<const Lane*, std::vector<Job::OfLane>> lanes;  // by number
+  std::vector<std::vector<OfLevel>> levels;               // the tiles of each, by number
+};
+
 void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, const Viewport& viewport, const std::stop_token& stop) {
   look_at(viewport);
   // For lanes in memory, jobs are made tile by tile, so that all cores have work. Segments that are decoded on demand are processed lane by lane, and then
   // for all levels at once, so that each is decoded once or twice if there is no room for those of all lanes.
   std::vector<Job> jobs(static_cast<std::size_t>(end_tile_ - first_tile_));
-  std::map<const Lane*, std::vector<Job::OfLane>> of_lanes_on_demand;
-  std::vector<std::vector<OfLevel>> levels_on_demand;
+  OnDemand on_demand;
   // Returns true once for each tile that holds something else.
   const auto take = [](std::int64_t& number, std::int64_t wanted) { return std::exchange(number, wanted) != wanted; };
   const auto entry_of = [this](auto& map, const auto& key) -> LevelPixels& {
@@ -129,7 +135,7 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
         const bool finds_edges = take(edges[place].number, number);
         LevelPixels::Tile* const tile = take(pixels.tiles_[place].number, number) ? &pixels.tiles_[place] : nullptr;
         if (!finds_edges && tile == nullptr) continue;
-        auto& work = lane.lane->holds_segments() ? jobs[static_cast<std::size_t>(number - first_tile_)].lanes : of_lanes_on_demand[lane.lane.get()];
+        auto& work = lane.lane->holds_segments() ? jobs[static_cast<std::size_t>(number - first_tile_)].lanes : on_demand.lanes[lane.lane.get()];
         work.push_back({&lane, &edges[place], tile, number, finds_edges});
       }
     }
@@ -142,19 +148,53 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
     if (in_memory)
       for (const OfLevel& tile : tiles) jobs[static_cast<std::size_t>(tile.number - first_tile_)].levels.push_back(tile);
     else
-      levels_on_demand.push_back(std::move(tiles));
+      on_demand.levels.push_back(std::move(tiles));
   }
   std::erase_if(jobs, [](const Job& job) { return job.lanes.empty() && job.levels.empty(); });
-  for (auto& [lane, tiles] : of_lanes_on_demand) {
-    // All subsets of a lane take their events of a segment at once.
+  // All subsets of a lane take their events of a segment at once.
+  for (auto& [lane, tiles] : on_demand.lanes)
     std::stable_sort(tiles.begin(), tiles.end(), [](const Job::OfLane& a, const Job::OfLane& b) { return a.number < b.number; });
-    divide(std::span(tiles), lane->segment_count() / kFewestSegments, [&](auto part) { jobs.push_back({{part.begin(), part.end()}, {}}); });
-  }
-  work_in_parts(jobs.size(), [&](std::size_t index) { run(jobs[index], stop); });
-  const auto forget_undone = [](const std::vector<OfLevel>& tiles) {
-    for (const OfLevel& each : tiles)
-      if (!each.done) each.tile->number = LevelPixels::kNoTile;
+  run(jobs, stop);
+  prepare(on_demand, stop);
+}
+
+// What is read of lanes stays undecoded for what they cover together. So that there is room for it, the time is divided into runs of tiles. If there is no room
+// for the segments of one tile, they are read again.
+void LevelRasterizer::prepare(OnDemand& work, const std::stop_token& stop) const {
+  if (work.lanes.empty() && work.levels.empty()) return;
+  const auto bytes_between = [&](std::int64_t first, std::int64_t end) {
+    std::uint64_t bytes = 0;
+    for (const auto& [lane, tiles] : work.lanes)
+      bytes +=
+          segments_within(*lane, {time_of_tile(first), time_of_tile(end)}) * std::min(lane->size(), LaneSegment::kCapacity) * SegmentCache::kUndecodedEvent;
+    return bytes;
   };
+  const std::uint64_t room = SegmentCache::of_process().room_for_undecoded();
+  Segments segments = Segments::kAreKept;
+  for (std::int64_t tile = first_tile_; tile < end_tile_ && segments == Segments::kAreKept; ++tile)
+    if (bytes_between(tile, tile + 1) > room) segments = Segments::kAreReadAgain;
+  for (std::int64_t first = first_tile_, end = end_tile_; first < end_tile_; first = std::exchange(end, end_tile_)) {
+    while (segments == Segments::kAreKept && end - first > 1 && bytes_between(first, end) > room) end = first + (end - first) / 2;
+    const auto within = [&](auto& tiles) {
+      const auto is_before = [](std::int64_t number) { return [number](const auto& tile) { return tile.number < number; }; };
+      const auto begin = std::partition_point(tiles.begin(), tiles.end(), is_before(first));
+      return std::span(begin, std::partition_point(begin, tiles.end(), is_before(end)));
+    };
+    std::vector<Job> jobs;
+    for (auto& [lane, of_lane] : work.lanes) {
+      const std::size_t parts = segments_within(*lane, {time_of_tile(first), time_of_tile(end)}) / kFewestSegments;
+      divide(within(of_lane), parts, [&](auto part) { jobs.push_back({{part.begin(), part.end()}, {}}); });
+    }
+    run(jobs, stop);
+    std::vector<std::span<OfLevel>> neighbours;
+    for (std::vector<OfLevel>& of_level : work.levels) for_neighbours(within(of_level), [&](std::span<OfLevel> some) { neighbours.push_back(some); });
+    combine_together(neighbours, segments, stop);
+  }
+  for (const std::vector<OfLevel>& of_level : work.levels) forget_undone(of_level);
+}
+
+void LevelRasterizer::run(std::span<Job> jobs, const std::stop_token& stop) const {
+  work_in_parts(jobs.size(), [&](std::size_t index) { run(jobs[index], stop); });
   for (const Job& job : jobs) {
     for (const Job::OfLane& each : job.lanes) {
       if (each.done) continue;
@@ -163,11 +203,14 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
     }
     forget_undone(job.levels);
   }
-  std::vector<std::span<OfLevel>> neighbours;
-  for (std::vector<OfLevel>& tiles : levels_on_demand) for_neighbours(tiles, [&](std::span<OfLevel> some) { neighbours.push_back(some); });
-  combine_together(neighbours, stop);
-  for (const std::vector<OfLevel>& tiles : levels_on_demand) forget_undone(tiles);
 }
+
+void LevelRasterizer::forget_undone(std::span<const OfLevel> tiles) {
+  for (const OfLevel& each : tiles)
+    if (!each.done) each.tile->number = LevelPixels::kNoTile;
+}
+
+Nanoseconds LevelRasterizer::time_of_tile(std::int64_t number) const noexcept { return grid_.time_at(number * kTileWidth); }
 
 bool LevelRasterizer::has(std::span<const LevelContent* const> contents, const Viewport& viewport) const {
   if (tile_count_ == 0) return false;  // no viewport yet
@@ -255,7 +298,7 @@ void LevelRasterizer::run(Job& job, const std::stop_token& stop) const {
     if (each.tile != nullptr) fill(*each.content, times, each.edges->edges, *each.tile);
     each.done = true;
   }
-  for_neighbours(job.levels, [&](std::span<OfLevel> tiles) {
+  for_neighbours(std::span(job.levels), [&](std::span<OfLevel> tiles) {
     if (!stop.stop_requested()) combine(tiles);
   });
 }

@@ -1,6 +1,7 @@
 // What the files of LevelRasterizer share. Internal to timeline/core/pixels.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,7 +17,7 @@ inline std::span<const ContentLane> kept_lanes(const LevelContent& content) noex
 
 // Passes tiles of levels to `use`, neighbouring ones of a level together.
 template <typename Tile, typename Use>
-void for_neighbours(std::vector<Tile>& tiles, Use use) {
+void for_neighbours(std::span<Tile> tiles, Use use) {
   for (auto first = tiles.begin(); first != tiles.end();) {
     auto end = first + 1;
     while (end != tiles.end() && end->content == first->content && end->number == (end - 1)->number + 1) ++end;
@@ -24,6 +25,16 @@ void for_neighbours(std::vector<Tile>& tiles, Use use) {
     first = end;
   }
 }
+
+// How many segments of a lane have events in a part of time, or lie between such events and it. O(log segments).
+inline std::size_t segments_within(const Lane& lane, TimeRange range) noexcept {
+  const std::size_t first = lane.segment_at(range.begin);
+  if (first == lane.segment_count() || lane.segment_start(first) >= range.end) return 0;
+  return std::min(lane.segment_at(range.end), lane.segment_count() - 1) - first + 1;
+}
+
+// Whether undecoded segments stay in memory while several parts of the work ask for them.
+enum class Segments : std::uint8_t { kAreKept, kAreReadAgain };
 
 // A tile of a level that combines lanes.
 struct LevelRasterizer::OfLevel {

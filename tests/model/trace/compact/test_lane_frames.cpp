@@ -108,12 +108,13 @@ TEST_CASE("a part of a segment is decoded without the others, and is what they h
   std::vector<Event> events = random_events(static_cast<unsigned>(count), count);
   if (are_short)
     for (std::size_t i = 0; i < count; ++i) events[i] = {static_cast<Nanoseconds>(40 * i), 20, static_cast<NameId>(i % 5), 0, static_cast<DetailId>(i % 7 * 4)};
-  auto parts = LaneSegmentParts::of(encode_lane_segment({3, 7}, events, kEpoch), static_cast<EventIndex>(count));
+  const auto parts = LaneSegmentParts::of(encode_lane_segment({3, 7}, events, kEpoch), static_cast<EventIndex>(count));
   REQUIRE(parts);
   CHECK(parts->lane() == FileLane{3, 7});
   CHECK(parts->first_start() == events.front().start + kEpoch);
   REQUIRE(parts->count() == (count + 1'023) / 1'024);
   const auto decoded = std::make_unique<LaneSegmentParts::Events>();
+  LaneSegmentParts::Details details;
   std::size_t wrong = 0;
   for (std::size_t part = parts->count(); part-- > 0;) {
     const std::size_t first = part * 1'024;
@@ -122,7 +123,7 @@ TEST_CASE("a part of a segment is decoded without the others, and is what they h
     for (std::size_t i = 0; i < decoded->size; ++i) {
       const Event& event = events[first + i];
       wrong += decoded->starts[i] != event.start || decoded->durations[i] != event.duration || decoded->names[i] != event.name;
-      if (i % 97 == 0) wrong += parts->detail(static_cast<EventIndex>(first + i)) != event.detail;
+      if (i % 97 == 0) wrong += parts->detail(static_cast<EventIndex>(first + i), details) != event.detail;
     }
   }
   CHECK(wrong == 0);
@@ -148,9 +149,10 @@ TEST_CASE("parts are refused where columns are not what they should be") {
   CHECK(decodes(2));
   message.clear_detail_delta();
   message.add_detail_delta(3);  // one number, but there are 3,000 events
-  auto parts = LaneSegmentParts::of(message.SerializeAsString(), 3'000);
+  const auto parts = LaneSegmentParts::of(message.SerializeAsString(), 3'000);
   REQUIRE(parts);
-  CHECK_FALSE(parts->detail(2'000));
+  LaneSegmentParts::Details unknown;
+  CHECK_FALSE(parts->detail(2'000, unknown));
   // A column in two pieces is one that decode_lane_segment() reads.
   proto::LaneSegment more;
   more.add_duration(7);

@@ -182,34 +182,63 @@ TEST_CASE("who goes through the times of a lane reads each segment once, and tak
   const SegmentCache::Use before = SegmentCache::of_process().use();
   CHECK(go_through() == expected);
   CHECK(go_through() == expected);
-  CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 6);
+  CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 3);
   CHECK(SegmentCache::of_process().use().decoded == before.decoded);
+  SegmentCache::of_process().set_budget(0);  // so that nothing stays undecoded
+  CHECK(go_through() == expected);
+  CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 6);
+  SegmentCache::of_process().set_budget(64 << 20);
   std::jthread([&] { (void)lane.segment(1); }).join();
   CHECK(go_through() == expected);
   CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 8);
 }
 
-TEST_CASE("a segment whose parts are asked for again is decoded whole while there is room, and then taken from the cache") {
+TEST_CASE("a segment whose parts are asked for again is read again only if others needed its room, and is decoded whole for nobody") {
   const TemporaryFolder folder;
-  write_long_recording(folder.path() / "log.trace", 150'000);
+  write_long_recording(folder.path() / "log.trace", 300'000);
   compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
-  const auto file = opened_in_file(folder.path() / "compact.trace");
-  const Lane& lane = file->lane(0);
-  REQUIRE(lane.segment_count() == 3);
+  const auto memory = loaded(folder.path() / "compact.trace");
+  const Lane& expected = memory->lane(0);
+  REQUIRE(expected.segment_count() == 5);
   const ManyOthers others;
   const MemoryBudget budget(64 << 20);
-  const SegmentCache::Use before = SegmentCache::of_process().use();
-  const auto look = [&] {
-    const LaneInParts parts(lane);
-    for (std::size_t s = 0; s < 3; ++s) (void)parts.start(static_cast<EventIndex>(s * LaneSegment::kCapacity + 5'000));
-  };
-  look();
-  CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 3);
-  CHECK(SegmentCache::of_process().use().decoded == before.decoded);
-  look();
-  look();
-  CHECK(SegmentCache::of_process().use().in_parts == before.in_parts + 3);
-  CHECK(SegmentCache::of_process().use().decoded == before.decoded + 3);
+  {
+    auto file = opened_in_file(folder.path() / "compact.trace");
+    const Lane& lane = file->lane(0);
+    const SegmentCache::Use before = SegmentCache::of_process().use();
+    const auto reads = [&] { return SegmentCache::of_process().use().in_parts - before.in_parts; };
+    const auto look = [&](std::size_t segment) {
+      const auto event = static_cast<EventIndex>(segment * LaneSegment::kCapacity + 5'000);
+      CHECK(LaneInParts(lane).start(event) == expected.start(event));
+      CHECK(LaneTimes(lane).end(event) == expected.end(event));
+    };
+    for (int times = 0; times < 3; ++times)
+      for (std::size_t segment = 0; segment < 4; ++segment) look(segment);
+    CHECK(reads() == 4);
+    // Each takes a fourth of what all take.
+    const std::uint64_t of_four = SegmentCache::of_process().use().used - before.used;
+    CHECK(of_four > 4 * LaneSegment::kCapacity);
+    SegmentCache::of_process().set_budget(before.used + of_four * 9 / 10);
+    CHECK(SegmentCache::of_process().use().used - before.used < of_four * 8 / 10);
+    look(3);
+    look(2);
+    look(1);
+    CHECK(reads() == 4);
+    look(0);  // which was unused longest
+    CHECK(reads() == 5);
+    look(1);
+    look(2);
+    CHECK(reads() == 5);
+    look(3);
+    CHECK(reads() == 6);
+    CHECK(SegmentCache::of_process().use().decoded == before.decoded);
+    SegmentCache::of_process().set_budget(64 << 20);
+    (void)lane.segment(3);
+    CHECK(SegmentCache::of_process().use().decoded == before.decoded + 1);
+    look(3);  // from what is decoded
+    CHECK(reads() == 6);
+  }
+  CHECK(SegmentCache::of_process().use().used < 4 * LaneSegment::kCapacity);  // nothing stays of a file that is closed
 }
 
 TEST_CASE("parts of a segment that can't be read are what stands for it") {

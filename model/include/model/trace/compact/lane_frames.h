@@ -97,7 +97,7 @@ struct SegmentHead {
   bool operator==(const SegmentHead&) const = default;
 };
 
-// A payload of a FRAME_LANE_SEGMENT of which single parts are decoded, as many events each as a head's.
+// A payload of a FRAME_LANE_SEGMENT of which single parts are decoded, as many events each as a head's. Any number of threads may decode parts at once.
 class LaneSegmentParts {
  public:
   static constexpr EventIndex kPart = SegmentHead::kPartEvents;
@@ -123,8 +123,16 @@ class LaneSegmentParts {
   [[nodiscard]] bool decode(std::size_t part, Nanoseconds start, Events& into) const;
   // The same, but only the times.
   [[nodiscard]] bool decode(std::size_t part, Nanoseconds start, Times& into) const;
-  // The detail of an event; nothing if the bytes have none. Requires: event < events. O(bytes of all details) once, then O(events of the part).
-  [[nodiscard]] std::optional<DetailId> detail(EventIndex event);
+  // What is known of the details of a payload after the first question about them.
+  struct Details {
+    std::vector<std::uint32_t> parts;  // where they begin
+    std::vector<std::int64_t> before;  // each part; empty before the first question
+  };
+  // The detail of an event; nothing if the bytes have none. Requires: event < events, and `known` was passed for no other payload. O(bytes of all details) the
+  // first time, then O(events of the part).
+  [[nodiscard]] std::optional<DetailId> detail(EventIndex event, Details& known) const;
+  // Approximately.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return payload_.capacity() + count() * 4 * sizeof(std::uint32_t) + sizeof(*this); }
 
  private:
   // The bytes of a column in the payload, and where parts of it begin there; none if all its numbers are 0.
@@ -132,19 +140,18 @@ class LaneSegmentParts {
     std::size_t begin = 0, size = 0;
     std::vector<std::uint32_t> parts;
   };
-  [[nodiscard]] bool find_parts(Place& column) const;
+  [[nodiscard]] bool find_parts(const Place& column, std::vector<std::uint32_t>& parts) const;
   // Reads a part of a column whose numbers may all be 0. Returns false if its bytes are no such numbers.
   template <typename Number>
   [[nodiscard]] bool read(const Place& column, std::size_t part, std::span<Number> into) const;
-  [[nodiscard]] std::string_view bytes_of(const Place& column, std::size_t part) const;
+  [[nodiscard]] std::string_view bytes_of(const Place& column, std::span<const std::uint32_t> parts, std::size_t part) const;
   [[nodiscard]] EventIndex size_of(std::size_t part) const noexcept;
 
   std::string payload_;
   FileLane lane_;
   Nanoseconds first_start_ = 0;
   EventIndex events_ = 0;
-  Place gaps_, durations_, names_, details_;
-  std::vector<std::int64_t> details_before_;  // each part; empty before the first question
+  Place gaps_, durations_, names_, details_;  // of details, where parts begin is not known here
 };
 
 // Requires: as encode_lane_segment(). O(events).

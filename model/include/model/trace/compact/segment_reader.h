@@ -60,8 +60,9 @@ class SegmentReader {
   [[nodiscard]] Result<std::shared_ptr<const LaneSegment>> decode_times(const Segment& segment) const;
 
   // The segment, of which single parts are decoded; null if its head does not have its parts. The result keeps the file open. O(1): its frame is read when the
-  // first part is decoded, in O(bytes), but a fraction of the time of decode(). If it can't be read in parts, decode() may read it all the same.
-  [[nodiscard]] std::unique_ptr<SegmentParts> parts(const Segment& segment) const;
+  // first part is decoded, in O(bytes), but a fraction of the time of decode(). If it can't be read in parts, decode() may read it all the same. `identity` is
+  // the number under which the cache may keep it undecoded; 0: none.
+  [[nodiscard]] std::unique_ptr<SegmentParts> parts(const Segment& segment, std::uint64_t identity = 0) const;
 
   // The whole trace, as load_trace() would return it, with lanes and counters whose segments are decoded when they are needed (demanded_segments.h,
   // demanded_counters.h); it keeps the file open. Fails if the file has events outside of its segments, or holds more than a file of its size can (limits.h).

@@ -19,6 +19,7 @@
 
 namespace lanescope {
 
+class LaneSegmentParts;
 class SegmentParts;
 class Trace;
 
@@ -69,11 +70,11 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] std::shared_ptr<const LaneSegment> held(std::size_t s) const noexcept;
   // As held(), but only the times may be asked for (SegmentTimes).
   [[nodiscard]] std::shared_ptr<const LaneSegment> held_times(std::size_t s) const noexcept;
-  // The segment, of which single parts are decoded for this caller and are not put into the cache (LaneInParts). Null if the caller should ask for it whole:
-  // because it is in the cache, or has few events, or can't be read in parts; or because there is room for all segments of all lanes, or for it and
-  // its parts were read before. The lane must exist for as long as the result does.
+  // The segment, of which single parts are decoded for this caller (LaneInParts), while the cache keeps it undecoded. Null if the caller should ask for it
+  // whole: because the cache has it decoded, or it has few events, or can't be read in parts; or because there is room for all segments of all lanes. The lane
+  // must exist for as long as the result does.
   [[nodiscard]] std::unique_ptr<SegmentParts> parts(std::size_t s) const;
-  // As parts(), for callers that go through the times of the segment once: null if the cache has these, but not because parts were read before.
+  // As parts(), for callers that only ask for times: null also if the cache has these.
   [[nodiscard]] std::unique_ptr<SegmentParts> times_in_parts(std::size_t s) const;
   // As held(), but read again and not put into the cache: for callers that make another segment of it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> read_apart(std::size_t s) const {
@@ -112,8 +113,7 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   const DemandedSegments* origin_;
   std::uint64_t first_identity_;
   mutable std::atomic<bool> has_unreadable_{false}, lacked_memory_{false};
-  mutable std::vector<std::atomic<bool>> unreadable_;       // by segment
-  mutable std::vector<std::atomic<bool>> parts_were_read_;  // by segment: what parts() returned was read
+  mutable std::vector<std::atomic<bool>> unreadable_;  // by segment
 };
 
 // The segments that a lane demands, valid for as long as the lane exists; null if the lane holds its segments. O(log lanes). Any thread.
@@ -166,7 +166,7 @@ class SegmentCache {
 
   struct Use {
     std::uint64_t budget = 0;    // bytes
-    std::uint64_t used = 0;      // bytes of decoded segments
+    std::uint64_t used = 0;      // bytes of segments, decoded or not
     std::uint64_t most = 0;      // most bytes that were used at once
     std::uint64_t segments = 0;  // in the cache
     std::uint64_t decoded = 0;   // how often a segment was decoded
@@ -190,6 +190,16 @@ class SegmentCache {
   // Counts a segment that was read and of which only parts are decoded.
   void count_read_in_parts() noexcept;
 
+  // Segments of which parts are decoded stay undecoded for the next one who asks for parts of them: those that were unused longest go first. These are bytes
+  // for which there is room now: a quarter of the budget, or more if decoded segments leave it.
+  [[nodiscard]] std::uint64_t room_for_undecoded() const noexcept;
+  // Bytes that an event takes in one of them, approximately.
+  static constexpr std::uint64_t kUndecodedEvent = 7;
+  // Null if it is not there. The number is that of DemandedSegments::identity().
+  [[nodiscard]] std::shared_ptr<const LaneSegmentParts> undecoded(std::uint64_t identity) noexcept;
+  // Keeps it if there is room.
+  void keep_undecoded(std::uint64_t identity, std::shared_ptr<const LaneSegmentParts> segment) noexcept;
+
   SegmentCache(const SegmentCache&) = delete;
   SegmentCache& operator=(const SegmentCache&) = delete;
 
@@ -204,10 +214,9 @@ class SegmentCache {
   [[nodiscard]] std::shared_ptr<const LaneSegment> take(const DemandedSegments& from, std::size_t s);
   // Returns what the cache has of the segment, or its decoded times alone. If these can't be read, acts as take().
   [[nodiscard]] std::shared_ptr<const LaneSegment> take_times(const DemandedSegments& from, std::size_t s);
-  enum class Asked { kFirst, kAgain, kForTimes };
-  // Returns false if it should rather be taken whole: it is in the cache, or was read in parts before and there is room. For times it is enough that the cache
-  // has these.
-  [[nodiscard]] bool reads_in_parts(const DemandedSegments& from, std::size_t s, Asked asked) noexcept;
+  enum class Wanted : std::uint8_t { kEvents, kTimes };
+  // Returns false if it is there decoded, or all that is wanted of it.
+  [[nodiscard]] bool reads_in_parts(const DemandedSegments& from, std::size_t s, Wanted wanted) noexcept;
   // Something else that is decoded, and its size.
   struct Content {
     std::shared_ptr<const void> what;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,8 +27,6 @@ class SegmentParts {
   SegmentParts(const SegmentParts&) = delete;
   SegmentParts& operator=(const SegmentParts&) = delete;
 
-  // `was_read`, which must exist for as long as this does, becomes true when the segment is read.
-  virtual void tell_when_read(std::atomic<bool>& was_read) noexcept = 0;
   // What is known of each part without reading it.
   [[nodiscard]] virtual std::span<const SegmentHead::Part> heads() const noexcept = 0;
   // Returns false if the part can't be decoded, or is not what its head says; the segment may still be read whole. Requires: part < heads().size(). O(kPart).

@@ -22,6 +22,8 @@
 
 namespace lanescope::timeline {
 
+enum class Segments : std::uint8_t;
+
 struct Column {
   Nanoseconds busy = 0;                  // in which at least one event runs
   Nanoseconds total = 0;                 // sum over the lanes; exceeds `busy` if events of several lanes run at once
@@ -161,6 +163,7 @@ class LevelRasterizer {
   // A lane of the trace (no subset), or a subset of one.
   using LaneKey = std::pair<const Lane*, const LaneSubset*>;
   struct Job;
+  struct OnDemand;
   struct OfLevel;
   struct Sharing;
   struct Combination;
@@ -179,7 +182,11 @@ class LevelRasterizer {
   LevelPixels take_spare();
   void show(LevelPixels& pixels) const;
   [[nodiscard]] TileTimes times_in(std::int64_t tile) const;
+  [[nodiscard]] Nanoseconds time_of_tile(std::int64_t number) const noexcept;
+  void prepare(OnDemand& work, const std::stop_token& stop) const;
+  void run(std::span<Job> jobs, const std::stop_token& stop) const;
   void run(Job& job, const std::stop_token& stop) const;
+  static void forget_undone(std::span<const OfLevel> tiles);
   [[nodiscard]] bool is_wide(Nanoseconds duration) const noexcept;
   void fill(const ContentLane& content, const TileTimes& times, const EdgesInTile& of_lane, LevelPixels::Tile& tile) const;
   // The same in one pass over the lane, in which the edges are found as well: so each part of a segment is decoded once.
@@ -188,7 +195,7 @@ class LevelRasterizer {
   void gather(const LevelContent& content, std::span<const OfLevel> tiles, Sharing& sharing) const;
   void combine(std::span<OfLevel> tiles) const;
   // The same for levels whose events have to be read: each is read once for all levels.
-  void combine_together(std::span<const std::span<OfLevel>> levels, const std::stop_token& stop) const;
+  void combine_together(std::span<const std::span<OfLevel>> levels, Segments segments, const std::stop_token& stop) const;
   // The columns of the lanes, merged, and what is left to be done: the union of the lanes in some columns.
   [[nodiscard]] Combination merged(std::span<OfLevel> tiles) const;
   static void finish(const Combination& combination);
