@@ -125,7 +125,13 @@ struct LaneSum {
   std::uint64_t count = 0;
 };
 
+// Of lanes on demand, parts are decoded in which the range begins or ends.
 LaneSum sum_of_lane(const ContentLane& lane, TimeRange range) {
+  if (!lane.subset && !lane.lane->holds_segments()) {
+    const LaneInParts events(*lane.lane);
+    const EventIndex first = events.lower_bound(range.begin), end = events.lower_bound(range.end);
+    return {events.busy_before(range.end, end) - events.busy_before(range.begin, first), end > first ? end - first : 0};
+  }
   return lane.visit([range](const auto& events) {
     const EventIndex first = events.lower_bound(range.begin), end = events.lower_bound(range.end);
     return LaneSum{events.busy_before(range.end, end) - events.busy_before(range.begin, first), end > first ? end - first : 0};
