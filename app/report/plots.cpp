@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model/analysis/loop/loop.h"
-#include "model/events/event_statistics.h"
 #include "timeline/core/lanes/idle_time.h"
 #include "timeline/core/pixels/level_content.h"
 #include "timeline/core/pixels/svg_picture.h"
@@ -77,24 +76,6 @@ std::string line_of(int top, const std::string& name, TimeRange time, const std:
   return text;
 }
 
-// Durations of the iterations of the loop, without warm-up.
-std::vector<Nanoseconds> step_times(const Trace& trace) {
-  analysis::Families families(trace);
-  const analysis::Loop loop(trace, families);
-  std::vector<Nanoseconds> times;
-  for (const Track& track : trace.tracks()) {
-    const std::optional<TimeRange> within = loop.of(track.key.process);
-    const analysis::FamilyId family = loop.family(track.key.process);
-    if (track.key.kind != TrackKind::kNvtxRanges || !within || family == 0) continue;
-    for (const LaneId id : track.lanes) {
-      const Lane& lane = trace.lane(id);
-      for (EventIndex i = lane.lower_bound(within->begin); i < lane.size() && lane.start(i) < within->end; ++i)
-        if (families.of({id, i}) == family && lane.end(i) <= within->end) times.push_back(lane.duration(i));
-    }
-  }
-  return times;
-}
-
 }  // namespace
 
 std::string busy_plot(const std::shared_ptr<const Trace>& trace, const timeline::CommunicationTime& communication, TimeRange time) {
@@ -129,7 +110,7 @@ std::string busy_plot(const std::shared_ptr<const Trace>& trace, const timeline:
 }
 
 std::string step_plot(const Trace& trace) {
-  const std::vector<Nanoseconds> times = step_times(trace);
+  const std::vector<Nanoseconds> times = analysis::iteration_lengths(trace);
   if (times.size() < 2) return {};
   const auto [shortest, longest] = std::minmax_element(times.begin(), times.end());
   const double width = std::max(1.0, static_cast<double>(*longest - *shortest) / kBins);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,18 @@ std::size_t Loop::runs() const {
     end = std::max(end, time.end);
   }
   return runs;
+}
+
+std::vector<Nanoseconds> iteration_lengths(const Trace& trace) {
+  Families families(trace);
+  const std::vector<IterationSeries> all = find_iterations(trace, families);
+  const std::vector<std::size_t> warm_ups = warm_ups_of(trace, all);
+  std::vector<Nanoseconds> lengths;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<TimeRange> times = iteration_times(trace, all[i]);
+    for (const TimeRange time : std::span(times).subspan(warm_ups[i])) lengths.push_back(time.length());
+  }
+  return lengths;
 }
 
 }  // namespace lanescope::analysis

@@ -116,6 +116,20 @@ def check_plots(folder):
         said = re.search(r'in the loop ".*?", (\d+) iterations', "".join(Page(text).text))
         steps = plot_of(text, "steps")
         assert steps and sum(int(said_of.split(" of ")[0].replace(",", "")) for *_, said_of in steps) == int(said[1]), (name, steps, said)
+    # Ranges within an iteration and on another thread are no iterations; of 20, which take 1 ms each.
+    events = [{"ph": "X", "cat": "user_annotation", "name": f"step {step}", "pid": 1, "tid": tid, "ts": 1500 * step + offset, "dur": length}
+              for step in range(20) for tid, offset, length in ((1, 0, 1000), (1, 100, 300), (2, 50, 600))]
+    for step in range(20):
+        events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1500 * step + 20, "dur": 5,
+                    "args": {"correlation": step + 1}},
+                   {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1500 * step + 30, "dur": 400,
+                    "args": {"device": 0, "context": 1, "stream": 7, "correlation": step + 1}}]
+    file.write_text(json.dumps({"traceEvents": events}))
+    text = run("report", "-q", "-o", "-", file).stdout
+    assert [said for *_, said in plot_of(text, "steps")] == ["20 of 1.000 ms to 1.000 ms"], plot_of(text, "steps")
+    # The executions of a module begin iterations, each of which lasts until the next one begins: 39 after the first, of which the last begins none.
+    steps = plot_of(run("report", "-q", "-o", "-", DATA / "jax_training.trace").stdout, "steps")
+    assert sum(int(said.split(" of ")[0]) for *_, said in steps) == 38, steps
 
 
 def check_made_by_hand(folder):

@@ -93,6 +93,9 @@ struct LoopTime {
 // The loop time of each process that takes part. O(NVTX ranges, or else GPU work, and launches). Any thread.
 [[nodiscard]] std::map<ProcessId, LoopTime> loop_times(const Trace& trace);
 
+// The length of each iteration of the loops of all processes, without those that warm up; as many as Loop::iterations(). O(NVTX ranges).
+[[nodiscard]] std::vector<Nanoseconds> iteration_lengths(const Trace& trace);
+
 // The name of the iterations of a loop, which are ranges of the family: "step_*"; for executions of an XLA module, the module: "jit_step".
 [[nodiscard]] std::string_view loop_name(std::string_view family) noexcept;
 
