@@ -211,7 +211,7 @@ bool SourcePanel::chooseWanted() {
   if (wanted.isEmpty()) return false;
   for (std::size_t row = 0; row < places_.size(); ++row) {
     const auto [file, line] = places_[row];
-    if (file == kernels::kNoFile || QStringLiteral("%1:%2").arg(file_name(code_->code.files[file])).arg(line) != wanted) continue;
+    if (file == kernels::kNoFile || QStringLiteral("%1:%2").arg(text_of(code_->code.file_names[file])).arg(line) != wanted) continue;
     lines_->chooseRow(static_cast<int>(row));
     return true;
   }

@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "model/file/last_path_part.h"
 #include "model/kernels/code/kernel_code.h"
 #include "model/kernels/instructions/access_stride.h"
 
@@ -15,10 +14,7 @@ namespace {
 
 constexpr std::size_t kMostLineBytes = 64u << 20;  // limit for the texts of all lines; beyond it, inlining is not described
 
-std::string place_text(const SourcePlace& place) {
-  constexpr std::size_t kLongestFile = 255;  // bytes, the limit of file systems
-  return std::string(last_path_part(place.file).substr(0, kLongestFile)) + ":" + std::to_string(place.line);
-}
+std::string place_text(const SourcePlace& place) { return std::string(place.name) + ":" + std::to_string(place.line); }
 
 }  // namespace
 

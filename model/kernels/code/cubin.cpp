@@ -1,6 +1,8 @@
 #include "model/kernels/code/cubin.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <numeric>
 #include <unordered_map>
 
 #include "line_table.h"
@@ -11,6 +13,48 @@ namespace {
 constexpr std::uint16_t kCudaMachine = 190;
 constexpr std::uint8_t kFunctionSymbol = 2;
 constexpr std::size_t kLongestChain = 64;
+constexpr std::size_t kLongestName = 255;  // bytes, the limit of file systems
+
+// The last parts of a path; all of it if it has no more.
+std::string_view last_parts(std::string_view path, std::size_t parts) {
+  std::size_t slash = path.size();
+  for (; parts > 0; --parts) {
+    slash = slash == 0 ? std::string_view::npos : path.rfind('/', slash - 1);
+    if (slash == std::string_view::npos) return path;
+  }
+  return path.substr(slash + 1);
+}
+
+// The number of parts from their ends on in which two paths are equal.
+std::size_t equal_parts(std::string_view a, std::string_view b) {
+  const auto [at_a, at_b] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+  const bool is_whole = (at_a == a.rend() || *at_a == '/') && (at_b == b.rend() || *at_b == '/');
+  return static_cast<std::size_t>(std::count(a.rbegin(), at_a, '/')) + (is_whole && at_a != a.rbegin() ? 1 : 0);
+}
+
+// The last part of each path, or as many of its last parts as no other of these paths has. Two ways to write one path are one. O(bytes · log paths).
+std::vector<std::string> names_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> normal;
+  normal.reserve(paths.size());
+  for (const std::string& path : paths) normal.push_back(std::filesystem::path(path).lexically_normal().string());
+  std::vector<std::size_t> order(paths.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&normal](std::size_t a, std::size_t b) {
+    return std::lexicographical_compare(normal[a].rbegin(), normal[a].rend(), normal[b].rbegin(), normal[b].rend());
+  });
+  std::vector<std::size_t> shared(paths.size());  // parts that another path has at its end as well: one of the neighbours in this order has most
+  for (std::size_t begin = 0, end = 0, before = paths.size(); begin < order.size(); before = order[begin], begin = end) {
+    for (end = begin; end < order.size() && normal[order[end]] == normal[order[begin]];) ++end;
+    std::size_t most = 0;
+    if (before < paths.size()) most = equal_parts(normal[before], normal[order[begin]]);
+    if (end < order.size()) most = std::max(most, equal_parts(normal[order[end]], normal[order[begin]]));
+    for (std::size_t i = begin; i < end; ++i) shared[order[i]] = most;
+  }
+  std::vector<std::string> names;
+  names.reserve(paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) names.emplace_back(last_parts(normal[i], shared[i] + 1).substr(0, kLongestName));
+  return names;
+}
 
 }  // namespace
 
@@ -20,6 +64,7 @@ struct Cubin::Content {
   std::vector<CubinFunction> functions;
   std::unordered_map<std::string_view, std::size_t> by_name;  // indexes of functions; of equal names the first
   LineTable lines;
+  std::vector<std::string> file_names;        // of lines.files
   std::vector<const LineSequence*> by_place;  // by section and first address
   std::vector<std::uint32_t> name_places;     // in .debug_str, for functions that were inlined, ascending
   std::vector<std::string_view> names;        // at these places
@@ -49,6 +94,7 @@ Result<Cubin> Cubin::read(std::string image) {
     content->by_name.try_emplace(content->functions[i].name, i);
   }
   content->lines = read_line_table(content->sections, symbols);
+  content->file_names = names_of(content->lines.files);
   for (const LineSequence& sequence : content->lines.sequences)
     for (const LineRow& row : sequence.rows)
       if (row.caller != 0 && (content->name_places.empty() || content->name_places.back() != row.function)) content->name_places.push_back(row.function);
@@ -105,6 +151,7 @@ std::vector<SourcePlace> Cubin::source(const CubinFunction& function, std::uint6
     SourcePlace& place = places.emplace_back();
     if (row.file < content_->lines.files.size()) {
       place.file = content_->lines.files[row.file];
+      place.name = content_->file_names[row.file];
       place.file_bytes = content_->lines.file_bytes[row.file];
     }
     place.line = row.line;

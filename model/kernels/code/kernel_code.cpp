@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "code_lines.h"
-#include "model/file/last_path_part.h"
 #include "model/kernels/code/cubin.h"
 #include "model/kernels/instructions/access_stride.h"
 #include "model/trace/kernel_records.h"
@@ -19,7 +18,6 @@ namespace {
 
 constexpr std::size_t kMostInstructions = 1u << 20;  // that are listed
 constexpr std::size_t kMostInlineBytes = 64u << 20;  // limit for all texts on inlining; beyond it, inlining is not described
-constexpr std::size_t kLongestFile = 255;            // bytes of a file's name in these texts
 
 struct SampleCounts {
   std::uint64_t samples = 0;
@@ -134,10 +132,8 @@ class CodeWriter {
     if (places.empty()) return;
     added.file = file(places.front());
     added.line = places.front().line;
-    for (std::size_t i = 1; i < places.size() && inline_bytes_ < kMostInlineBytes; ++i) {
-      const std::string_view path = last_path_part(places[i].file);
-      added.inlined_into += (i == 1 ? "" : " < ") + std::string(path.substr(0, kLongestFile)) + ":" + std::to_string(places[i].line);
-    }
+    for (std::size_t i = 1; i < places.size() && inline_bytes_ < kMostInlineBytes; ++i)
+      added.inlined_into += (i == 1 ? "" : " < ") + std::string(places[i].name) + ":" + std::to_string(places[i].line);
     inline_bytes_ += added.inlined_into.size();
   }
 
@@ -146,6 +142,7 @@ class CodeWriter {
     const auto [known, is_new] = files_.try_emplace(std::string(place.file), static_cast<std::uint32_t>(code_.files.size()));
     if (is_new) {
       code_.files.emplace_back(place.file);
+      code_.file_names.emplace_back(place.name);
       code_.file_bytes.push_back(place.file_bytes);
     }
     return known->second;

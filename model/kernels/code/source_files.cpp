@@ -110,12 +110,19 @@ std::string_view SourceFiles::line(std::string_view place) {
   std::size_t number = 0;
   const std::string_view digits = innermost.substr(colon + 1);
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const auto named = files_.find(innermost.substr(0, colon));
+  const std::string_view name = innermost.substr(0, colon);
+  const auto named = files_.find(last_path_part(name));
   if (named == files_.end() || number == 0) return {};
   Named& files = named->second;
   std::vector<std::size_t> candidates(files.paths.size());
   std::iota(candidates.begin(), candidates.end(), std::size_t{0});
-  if (const auto known = files.of_places.find(place); known != files.of_places.end()) candidates = known->second;
+  if (const auto known = files.of_places.find(place); known != files.of_places.end())
+    candidates = known->second;
+  else if (name.find('/') != std::string_view::npos)
+    std::erase_if(candidates, [&](std::size_t candidate) {
+      const std::string path = fs::path(files.paths[candidate].recorded).lexically_normal().string();
+      return path != name && !path.ends_with("/" + std::string(name));
+    });
   std::optional<std::string_view> found;
   files.texts.resize(files.paths.size());
   for (const std::size_t candidate : candidates) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "model/file/last_path_part.h"
 #include "model/kernels/code/kernel_code.h"
 #include "model/text/to_translate.h"
 #include "model/trace/kernel_records.h"
@@ -85,7 +84,7 @@ std::string_view name_in_samples(std::string_view stall) {
 }
 
 std::string place_text(const KernelCode& code, const CodeInstruction& instruction) {
-  std::string text = std::string(last_path_part(code.files[instruction.file])) + ":" + std::to_string(instruction.line);
+  std::string text = code.file_names[instruction.file] + ":" + std::to_string(instruction.line);
   if (!instruction.inlined_into.empty()) text += " < " + instruction.inlined_into;
   return text;
 }

@@ -76,7 +76,7 @@ TEST_CASE("of sources that are nowhere, or are no files, the recorded path is na
 }
 
 // The kernel's line 5 and line 5 of the function that is inlined in line 6 are of two files of one name.
-TEST_CASE("of two sources of one name, the text of a line is of the file that the line is of") {
+TEST_CASE("of two sources of one name, lines are apart, and the text of a line is of the file that the line is of") {
   const std::string image = test::content(test::data_file("kernels/same_name.cubin"));
   const auto cubin = Cubin::read(image);
   REQUIRE(cubin);
@@ -100,10 +100,11 @@ TEST_CASE("of two sources of one name, the text of a line is of the file that th
   SourceFiles files(*trace, {std::filesystem::path(LANESCOPE_TEST_DATA).parent_path() / "programs" / "gpu"});
   std::set<std::string> lines;
   for (const StallSum& line : sum_stalls(*trace, SumBy::kLine)) lines.insert(line.line);
-  REQUIRE(lines.contains("kernel.cu:5"));
-  REQUIRE(lines.contains("kernel.cu:5 < kernel.cu:6"));
-  CHECK(files.line("kernel.cu:5") == "const float value = values[threadIdx.x];");
-  CHECK(files.line("kernel.cu:5 < kernel.cu:6") == "return value * value + 3.0f;");
+  REQUIRE(lines.contains("outer/kernel.cu:5"));
+  REQUIRE(lines.contains("inner/kernel.cu:5 < outer/kernel.cu:6"));
+  CHECK(files.line("outer/kernel.cu:5") == "const float value = values[threadIdx.x];");
+  CHECK(files.line("inner/kernel.cu:5 < outer/kernel.cu:6") == "return value * value + 3.0f;");
+  CHECK(files.line("inner/kernel.cu:5 < outer/kernel.cu:60") == "return value * value + 3.0f;");
   CHECK(files.line("kernel.cu:5 < kernel.cu:60").empty());  // it may be of either
   CHECK(files.line("kernel.cu:7") == "}");                  // the inner file ends before it
   CHECK(files.recorded_paths().size() == 2);

@@ -34,6 +34,7 @@ struct CubinFunction {
 struct SourcePlace {
   std::string_view function;  // mangled; empty: the function that contains the code
   std::string_view file;
+  std::string_view name;  // of the file: "kernel.cu"; with as much of its path as tells it apart from other files of the code: "inner/kernel.cu"
   std::uint32_t line = 0;
   std::uint64_t file_bytes = 0;  // size of the file when it was compiled; 0: unknown
 };

@@ -48,6 +48,7 @@ struct KernelCode {
   std::uint32_t symbol = 0;                   // index in the symbol table of its code object
   std::uint64_t crc = 0;                      // of that code object
   std::vector<std::string> files;             // as the compiler was told
+  std::vector<std::string> file_names;        // of each file, as texts of places name it (SourcePlace::name)
   std::vector<std::uint64_t> file_bytes;      // of each file when it was compiled; 0: unknown
   std::vector<CodeInstruction> instructions;  // by pc
   std::vector<CodeLine> lines;                // by file and line
