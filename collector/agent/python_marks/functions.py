@@ -26,6 +26,18 @@ _MARKED = "__lanescope_marked__"
 # (functools.lru_cache's, functools.partial, ufuncs of numpy, compiled functions of JAX and torch), which a function in their place would not have.
 _KINDS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 _NAMED_KINDS = ("cython_function_or_method",)  # a type of each module that Cython made
+# Functions that look at who called them, by their modules' names. They would find a mark.
+_LOGGED = frozenset(("debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"))
+_LOOK_AT_CALLER = {
+    "builtins": frozenset(("breakpoint", "dir", "eval", "exec", "globals", "locals", "vars")),
+    "sys": frozenset(("_getframe", "_getframemodulename")),
+    "inspect": frozenset(("currentframe", "stack")),
+    "traceback": frozenset(("extract_stack", "format_stack", "print_stack")),
+    "warnings": frozenset(("warn",)), "_warnings": frozenset(("warn",)), "_py_warnings": frozenset(("warn",)),
+    "collections": frozenset(("namedtuple",)),
+    "typing": frozenset(("NamedTuple", "TypedDict", "_caller")),
+    "logging": _LOGGED | frozenset("%s.%s" % (owner, name) for owner in ("Logger", "LoggerAdapter") for name in _LOGGED),
+}
 
 
 @functools.lru_cache(maxsize=None)
@@ -176,6 +188,8 @@ class _Function:
             raise TypeError("it is an object of the class %s, which is more than a function" % type(function).__name__)
         if getattr(function, _MARKED, False):
             return function
+        if getattr(function, "__qualname__", None) in _LOOK_AT_CALLER.get(getattr(function, "__module__", None), ()):
+            raise TypeError("it looks at the function that calls it, which would be the mark")
         kind = _nvtx().returns_before_it_runs(function)
         if kind:
             raise TypeError("it is %s, whose call returns before it runs" % kind)

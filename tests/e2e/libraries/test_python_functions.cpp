@@ -152,6 +152,35 @@ TEST_CASE("callables that are more than functions stay what they are, and are na
   CHECK_THAT(ran.messages, contains_text("work.operation is not marked: it is an object of the class Operation"));
 }
 
+TEST_CASE("functions that look at who calls them stay what they are, and are named") {
+  if (!has_python()) {
+    WARN("python3 is not installed: not tried");
+    return;
+  }
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
+  write(folder / "functions.json",
+        R"([{"module": "builtins", "functions": ["eval", "locals", "sorted"]}, {"module": "collections", "functions": ["namedtuple"]},
+                                       {"module": "warnings", "functions": ["warn"]}, {"module": "logging", "functions": ["error", "Logger.warning"]}])");
+  write(folder / "program.py",
+        "import collections, logging, pickle, sys, warnings\n"
+        "Pair = collections.namedtuple('Pair', 'x y')\n"
+        "def own(x): return eval('x'), sorted(locals()), pickle.loads(pickle.dumps(Pair(1, 2)))\n"
+        "print(own(3))\n"
+        "warnings.showwarning = lambda message, category, file, line, *more: print(file.endswith('program.py'), line)\n"
+        "warnings.warn('it warns')\n"
+        "logging.basicConfig(format='%(filename)s %(message)s', stream=sys.stdout)\n"
+        "logging.error('it fails')\n"
+        "logging.getLogger('one').warning('it warns')\n");
+  const Ran ran = run_lanescope(
+      folder, {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", "--python-functions-trace=functions.json", "python3", "program.py"});
+  CHECK(ran.code == 0);
+  CHECK(ran.output == "(3, ['x'], Pair(x=1, y=2))\nTrue 6\nprogram.py it fails\nprogram.py it warns\n");
+  CHECK(ranges(folder, "builtins.sorted") > 0);
+  for (const char* const name : {"builtins.eval", "builtins.locals", "collections.namedtuple", "warnings.warn", "logging.error", "logging.Logger.warning"})
+    CHECK_THAT(ran.messages, contains_text(name + std::string(" is not marked: it looks at the function that calls it")));
+}
+
 TEST_CASE("the program's standard error has only what the program says, and the file has what could not be marked") {
   if (!has_python()) {
     WARN("python3 is not installed: not tried");
