@@ -65,6 +65,18 @@ class Threads(Recorded):
         """)
         self.assertEqual(self.ranges("last.trace"), ["work"])
 
+    def test_whoever_reads_what_a_recorder_says_keeps_no_descriptors_where_others_have_closed_it(self):
+        self.run_program("""
+            from lanescope import _descriptors
+            descriptors = lambda: [each for each in range(1024) if os.path.exists(f"/proc/self/fd/{each}")]
+            with lanescope.record("x.trace", trace="nvtx", **QUIET) as recording:
+                closed = _descriptors.make(sockets=0, pipes=1)
+                for each in closed: each.close()
+                before = descriptors()
+                recording._recorder._read(*closed)
+                assert descriptors() == before, (before, descriptors())
+        """)
+
     def test_a_ctrl_c_while_it_begins_or_ends_leaves_no_recorder(self):
         places = ("subprocess.Popen", "Recorder._await_first_word", "Recorder._hang_bell", "Agent.join", "Recorder._listen_anew")
         self.run_program(f"""
@@ -90,6 +102,7 @@ class Threads(Recorded):
                 assert "NVTX_INJECTION64_PATH" not in os.environ, place
                 with lanescope.record(place + ".trace", trace="nvtx", **QUIET):
                     with annotate("work"): pass
+            assert threading.enumerate() == [threading.main_thread()]
         """)
         for place in places:
             self.assertEqual(self.ranges(place + ".trace"), ["work"])

@@ -86,6 +86,7 @@ def _await_left(hurry: Optional[threading.Event]) -> None:
     for _ in range(_MOMENT):
         for each in [*_left]:
             if each._process.is_gone():
+                each._has_ended.wait(LOOK)  # its reader may be about to close the same
                 each._close()
                 _left.remove(each)
         if not _left or _left[0]._process.is_stopped() or (hurry and hurry.is_set()):
@@ -223,8 +224,16 @@ class Recorder:
 
     def _read(self, told: Descriptor, says: Descriptor, patience: Optional[Patience] = None) -> None:
         """Reads what it tells and prints until it says how it ended, it is gone, the program closes these descriptors, or patience ends."""
-        takes = {told: self._take_records, says: self._take_words}
-        gone = _end_of(self.pid)
+        with contextlib.ExitStack() as closing:
+            gone = _end_of(self.pid)
+            for each in gone:
+                closing.callback(each.close)
+            self._read_until(told, says, patience, gone)
+
+    def _read_until(self, told: Descriptor, says: Descriptor, patience: Optional[Patience], gone: "list[Descriptor]") -> None:
+        takes = {each: take for each, take in ((told, self._take_records), (says, self._take_words)) if each.is_open()}
+        if told not in takes:
+            return  # as below
         is_gone = self._process.is_gone()
         with selectors.PollSelector() as selector:  # needs no descriptor of its own, and keeps those that it waits for open meanwhile
             for each in [*takes, *gone]:
@@ -255,8 +264,6 @@ class Recorder:
                     os.set_blocking(each.number, False)
                     while take(each.number):
                         pass
-        for each in gone:
-            each.close()
         self._has_ended.set()
         self._has_spoken.set()
 
