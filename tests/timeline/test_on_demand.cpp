@@ -329,6 +329,43 @@ TEST_CASE("an overview of the time that rows show is made with them, and reads n
   CHECK(same_pixels(expected.rasterize(in_memory.contents().content(all), whole), overview.rasterizer->rasterize(*overview.contents.front(), whole)));
 }
 
+TEST_CASE("shares of rows of copies and sets are known from heads") {
+  constexpr int kEvents = 100'000;
+  const TemporaryFolder folder;
+  TraceBuilder builder;
+  builder.provenance().finished = true;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 1;
+  const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
+  builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
+  std::vector<Event> events;
+  std::mt19937 random(3);
+  for (int i = 0; i < kEvents; ++i) {
+    MemoryDetail detail;
+    detail.operation = random() % 5 == 0 ? MemoryOperation::kSet : MemoryOperation::kCopy;
+    if (detail.operation == MemoryOperation::kCopy) detail.copy_kind = static_cast<CopyKind>(random() % 14);
+    events.push_back(
+        {Nanoseconds{i} * 2'000, static_cast<Nanoseconds>(1 + random() % 2'000), builder.intern(memory_operation_name(detail)), 1, builder.intern(detail)});
+  }
+  builder.add({.kind = TrackKind::kMemory, .process = process, .gpu = gpu, .context = 1, .stream = 7}, std::move(events));
+  REQUIRE(export_trace_file(*builder.snapshot(), folder.path() / "log.trace", Overwrite::kAllow));
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(0);
+  const ViewContent in_memory(both.memory), known(both.file);
+  const std::uint64_t before = decoded();
+  const ViewContent in_file(ViewContent::Base(known), both.file);
+  CHECK(decoded() == before);
+  int classes = 0;
+  for (const Row& row : in_memory.tree().rows()) {
+    const auto same = in_file.tree().find(row.key);
+    REQUIRE(same);
+    CHECK(in_file.tree().row(*same).share == row.share);
+    classes += row.kind == RowKind::kMemoryOperation;
+  }
+  CHECK(classes == 7);
+  CHECK_FALSE(memory_class_of("cudaMemcpyAsync"));  // events with such names would be decoded
+}
+
 TEST_CASE("a long recording is painted at once, in outline, and exactly when its segments came") {
   const TemporaryFolder folder;
   write_long_recording(folder.path() / "log.trace", 700'000);

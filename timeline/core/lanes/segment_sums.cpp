@@ -1,6 +1,7 @@
 #include "timeline/core/lanes/segment_sums.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "key_slots.h"
 #include "model/trace/segments/demanded_segments.h"
@@ -60,11 +61,16 @@ std::vector<Sum> sums_of(const Trace& trace, const LaneSegment& segment, Segment
   return totals.take();
 }
 
-std::vector<Sum> sums_of(std::span<const NameTime> names) {
-  std::vector<Sum> sums;
-  for (const NameTime& each : names) sums.push_back({each.name, each.total});
-  std::sort(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) { return a.key < b.key; });
-  return sums;
+// From what a head has of each name; nothing if it does not say enough.
+std::optional<std::vector<Sum>> known_sums_of(const Trace& trace, std::span<const NameTime> names, SegmentSums::By by) {
+  if (names.empty() || by == SegmentSums::By::kDetail) return std::nullopt;
+  Totals totals(names.size());
+  for (const NameTime& each : names) {
+    const std::optional<MemoryClass> operation = by == SegmentSums::By::kMemoryClass ? memory_class_of(trace.name(each.name)) : std::nullopt;
+    if (by == SegmentSums::By::kMemoryClass && !operation) return std::nullopt;
+    totals.add(operation ? static_cast<std::uint32_t>(*operation) : each.name, each.total);
+  }
+  return totals.take();
 }
 
 }  // namespace
@@ -78,16 +84,19 @@ std::vector<Sum> SegmentSums::of_lane(const Trace& trace, LaneId lane, By by) {
   const Lane& of = trace.lane(lane);
   const DemandedSegments* demanded = demanded_segments(of);
   for (std::size_t segment = 0; segment < of.segment_count(); ++segment) {
-    const std::span<const NameTime> names = by == By::kName && demanded != nullptr ? std::span(demanded->bounds()[segment].names) : std::span<const NameTime>();
-    const bool is_known = of.holds_segments() || !names.empty() || entries_.contains(of.segment_identity(segment));
-    if (decoding_ == Decoding::kMayNot && !is_known) continue;
-    const auto [found, is_new] = entries_.try_emplace(of.segment_identity(segment));
-    found->second.used = true;
-    if (!is_new) continue;
-    if (names.empty())
-      unknown.push_back({&found->second, segment});
+    const auto entry = entries_.find(of.segment_identity(segment));
+    if (entry != entries_.end()) {
+      entry->second.used = true;
+      continue;
+    }
+    auto known = demanded != nullptr ? known_sums_of(trace, demanded->bounds()[segment].names, by) : std::nullopt;
+    if (decoding_ == Decoding::kMayNot && !known && !of.holds_segments()) continue;
+    Entry& added = entries_[of.segment_identity(segment)];
+    added.used = true;
+    if (known)
+      added.sums = std::make_shared<const std::vector<Sum>>(*std::move(known));
     else
-      found->second.sums = std::make_shared<const std::vector<Sum>>(sums_of(names));
+      unknown.push_back({&added, segment});
   }
   work_in_parts(unknown.size(), [&](std::size_t index) {
     std::shared_ptr<const LaneSegment> segment = of.segment(unknown[index].segment);

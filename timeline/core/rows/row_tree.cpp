@@ -37,6 +37,18 @@ MemoryClass memory_class(const MemoryDetail& detail) noexcept {
   return MemoryClass::kOther;
 }
 
+std::optional<MemoryClass> memory_class_of(std::string_view name_of_event) noexcept {
+  MemoryDetail detail;
+  detail.operation = MemoryOperation::kSet;
+  if (memory_operation_name(detail) == name_of_event) return memory_class(detail);
+  detail.operation = MemoryOperation::kCopy;
+  for (auto kind = static_cast<int>(CopyKind::kUnknown); kind <= static_cast<int>(CopyKind::kUnifiedDeviceToDevice); ++kind) {
+    detail.copy_kind = static_cast<CopyKind>(kind);
+    if (memory_operation_name(detail) == name_of_event) return memory_class(detail);
+  }
+  return std::nullopt;
+}
+
 std::string_view memory_class_name(MemoryClass operation) noexcept {
   switch (operation) {
     case MemoryClass::kHostToDevice:

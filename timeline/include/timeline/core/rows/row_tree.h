@@ -60,6 +60,8 @@ enum class RowKind : std::uint8_t {
 enum class MemoryClass : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeerToPeer, kHostToHost, kSet, kOther };
 [[nodiscard]] MemoryClass memory_class(const MemoryDetail& detail) noexcept;
 [[nodiscard]] std::string_view memory_class_name(MemoryClass operation) noexcept;  // "HtoD", "DtoH", ...
+// The class of operations whose events have this name (memory_operation_name()); nothing if the name is another.
+[[nodiscard]] std::optional<MemoryClass> memory_class_of(std::string_view name_of_event) noexcept;
 
 inline constexpr std::uint32_t kInnermostCall = kNone;  // used instead of a depth
 
