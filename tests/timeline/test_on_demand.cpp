@@ -314,12 +314,16 @@ TEST_CASE("an overview of the time that rows show is made with them, and reads n
   const Viewport whole = Viewport{in_file.bounds(), 1'900}.on_grid();
   const std::uint64_t segments = 2 * all.size();
   const SegmentCache::Use at_first = SegmentCache::of_process().use();
+  const TimeRange bounds = in_file.bounds();
+  CHECK(in_file.overview_to_make(Viewport{{bounds.begin, bounds.begin + bounds.length() / 2}, 1'900}.on_grid()).empty());
+  REQUIRE(in_file.overview_to_make(whole) == std::vector<Level>{all});
   Picture picture = in_file.take_picture({Pane::kRows});
   picture.want(Pane::kRows, rows, whole);
   picture.foresee_overview({all});
   std::jthread([&] { picture.make({}); }).join();
   in_file.put(std::move(picture));
   CHECK(in_file.painted(Pane::kRows, pointers(rows), whole).detail == Painted::Detail::kExact);
+  CHECK(in_file.overview_to_make(whole).empty());
   const std::uint64_t before = decoded();
   const Painted overview = painted_exactly(in_file, Pane::kOverview, {all}, whole);
   CHECK(decoded() == before);

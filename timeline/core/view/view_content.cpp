@@ -310,6 +310,17 @@ Painted ViewContent::painted(Pane pane, std::span<const Level* const> levels, co
   return outline;
 }
 
+std::vector<Level> ViewContent::overview_to_make(const Viewport& viewport) const {
+  if (!on_demand_ || viewport != Viewport{bounds_, viewport.width}.on_grid()) return {};
+  std::vector<Level> levels = overview(tree_);
+  std::vector<const LevelContent*> known;
+  for (const Level& level : levels)
+    if (const LevelContent* content = picture_.contents_.find(level)) known.push_back(content);
+  const auto pixels = picture_.pixels_.find(Pane::kOverview);
+  if (pixels != picture_.pixels_.end() && known.size() == levels.size() && pixels->second.has(known, viewport)) levels.clear();
+  return levels;
+}
+
 Picture ViewContent::take_picture(std::initializer_list<Pane> panes) {
   Picture taken;
   if (on_demand_) {

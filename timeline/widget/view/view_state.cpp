@@ -296,10 +296,11 @@ void ViewState::refine() {
   if (!wanted_.empty()) {
     making_.insert(wanted_.extract(wanted_.begin()));
     const auto& [pane, wanted] = *making_.begin();
+    // The overview may be painted later than the rows.
+    std::vector<Level> overview = pane == Pane::kRows ? content_->overview_to_make(wanted.viewport) : std::vector<Level>();
     picture = std::make_shared<Picture>(content_->take_picture({pane}));
     picture->want(pane, wanted.levels, wanted.viewport);
-    const auto overview = wanted_.find(Pane::kOverview);
-    if (overview != wanted_.end() && overview->second.viewport == wanted.viewport) picture->foresee_overview(overview->second.levels);
+    if (!overview.empty()) picture->foresee_overview(std::move(overview));
   } else if (!wanted_counters_.empty()) {
     picture = std::make_shared<Picture>(content_->take_picture({}));
     making_counters_ = std::exchange(wanted_counters_, {});

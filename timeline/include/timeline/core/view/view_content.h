@@ -155,6 +155,8 @@ class ViewContent {
   // What a thread paints that does not wait: the levels exactly if few events have to be read for them or if they are in a picture that was put, else in
   // outline. O(new content), but never O(events) if they are not in memory.
   [[nodiscard]] Painted painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport);
+  // The levels of the overview if it shows this viewport, too, and is not in the picture that was put; else none.
+  [[nodiscard]] std::vector<Level> overview_to_make(const Viewport& viewport) const;
   // The columns of a counter, from the picture that was put, or without decoding anything.
   [[nodiscard]] CounterColumns counter_columns(CounterId counter, const Viewport& viewport) const;
   // Returns the picture that was put last, so that the next requests can be added to it. Until it is put again, there is nothing to paint in those panes.
