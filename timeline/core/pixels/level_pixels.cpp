@@ -159,7 +159,7 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
 }
 
 // What is read of lanes stays undecoded for what they cover together. So that there is room for it, the time is divided into runs of tiles. If there is no room
-// for the segments of one tile, they are read again.
+// for the segments of two tiles, they are read again.
 void LevelRasterizer::prepare(OnDemand& work, const std::stop_token& stop) const {
   if (work.lanes.empty() && work.levels.empty()) return;
   const auto bytes_between = [&](std::int64_t first, std::int64_t end) {
@@ -169,12 +169,13 @@ void LevelRasterizer::prepare(OnDemand& work, const std::stop_token& stop) const
           segments_within(*lane, {time_of_tile(first), time_of_tile(end)}) * std::min(lane->size(), LaneSegment::kCapacity) * SegmentCache::kUndecodedEvent;
     return bytes;
   };
+  // Segments that were used in the run before are still there when those of the next run come.
   const std::uint64_t room = SegmentCache::of_process().room_for_undecoded();
   Segments segments = Segments::kAreKept;
   for (std::int64_t tile = first_tile_; tile < end_tile_ && segments == Segments::kAreKept; ++tile)
-    if (bytes_between(tile, tile + 1) > room) segments = Segments::kAreReadAgain;
-  for (std::int64_t first = first_tile_, end = end_tile_; first < end_tile_; first = std::exchange(end, end_tile_)) {
-    while (segments == Segments::kAreKept && end - first > 1 && bytes_between(first, end) > room) end = first + (end - first) / 2;
+    if (bytes_between(std::max(first_tile_, tile - 1), tile + 1) > room) segments = Segments::kAreReadAgain;
+  for (std::int64_t before = first_tile_, first = first_tile_, end = end_tile_; first < end_tile_; before = first, first = std::exchange(end, end_tile_)) {
+    while (segments == Segments::kAreKept && end - first > 1 && bytes_between(before, end) > room) end = first + (end - first) / 2;
     const auto within = [&](auto& tiles) {
       const auto is_before = [](std::int64_t number) { return [number](const auto& tile) { return tile.number < number; }; };
       const auto begin = std::partition_point(tiles.begin(), tiles.end(), is_before(first));

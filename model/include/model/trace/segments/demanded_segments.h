@@ -193,8 +193,8 @@ class SegmentCache {
   // Segments of which parts are decoded stay undecoded for the next one who asks for parts of them: those that were unused longest go first. These are bytes
   // for which there is room now: a quarter of the budget, or more if decoded segments leave it.
   [[nodiscard]] std::uint64_t room_for_undecoded() const noexcept;
-  // Bytes that an event takes in one of them, approximately.
-  static constexpr std::uint64_t kUndecodedEvent = 7;
+  // Bytes that an event takes in one of them, at most, for common recordings.
+  static constexpr std::uint64_t kUndecodedEvent = 8;
   // Null if it is not there. The number is that of DemandedSegments::identity().
   [[nodiscard]] std::shared_ptr<const LaneSegmentParts> undecoded(std::uint64_t identity) noexcept;
   // Keeps it if there is room.
