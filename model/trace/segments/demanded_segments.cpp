@@ -64,16 +64,6 @@ class PinnedSegments {
 };
 thread_local PinnedSegments pinned_segments;
 
-// Events of all lanes that are read themselves, and what an event takes in a decoded segment, roughly.
-std::atomic<std::uint64_t> demanded_events{0};
-constexpr std::uint64_t kEventBytes = 13;
-
-std::uint64_t events_of(std::span<const SegmentBounds> bounds) noexcept {
-  std::uint64_t events = 0;
-  for (const SegmentBounds& each : bounds) events += each.count;
-  return events;
-}
-
 // Indexed by the number of the first segment, which identifies a lane.
 struct AllDemanded {
   std::mutex mutex;
@@ -92,12 +82,10 @@ DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outli
       origin_(origin),
       first_identity_(SegmentCache::of_process().new_identities(bounds_.size())),  // this makes the cache outlive them
       unreadable_(bounds_.size()) {
-  if (origin_ == nullptr) demanded_events += events_of(bounds_);
   const std::lock_guard lock(all_demanded().mutex);
   if (!bounds_.empty()) all_demanded().by_identity.emplace(first_identity_, this);
 }
 DemandedSegments::~DemandedSegments() {
-  if (origin_ == nullptr) demanded_events -= events_of(bounds_);
   {
     const std::lock_guard lock(all_demanded().mutex);
     if (!bounds_.empty()) all_demanded().by_identity.erase(first_identity_);
@@ -201,10 +189,7 @@ std::unique_ptr<SegmentParts> DemandedSegments::times_in_parts(std::size_t s) co
   return read_parts(s);
 }
 
-// If all will stay in memory, all that follows should be there.
-bool DemandedSegments::may_be_read_in_parts(std::size_t s) const noexcept {
-  return bounds_[s].count > SegmentParts::kPart && !is_unreadable(s) && demanded_events * kEventBytes > SegmentCache::of_process().budget();
-}
+bool DemandedSegments::may_be_read_in_parts(std::size_t s) const noexcept { return bounds_[s].count > SegmentParts::kPart && !is_unreadable(s); }
 
 std::unique_ptr<SegmentParts> DemandedSegments::read_parts(std::size_t) const { return nullptr; }
 

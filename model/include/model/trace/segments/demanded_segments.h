@@ -71,8 +71,7 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   // As held(), but only the times may be asked for (SegmentTimes).
   [[nodiscard]] std::shared_ptr<const LaneSegment> held_times(std::size_t s) const noexcept;
   // The segment, of which single parts are decoded for this caller (LaneInParts), while the cache keeps it undecoded. Null if the caller should ask for it
-  // whole: because the cache has it decoded, or it has few events, or can't be read in parts; or because there is room for all segments of all lanes. The lane
-  // must exist for as long as the result does.
+  // whole: because the cache has it decoded, or it has few events, or can't be read in parts. The lane must exist for as long as the result does.
   [[nodiscard]] std::unique_ptr<SegmentParts> parts(std::size_t s) const;
   // As parts(), for callers that only ask for times: null also if the cache has these.
   [[nodiscard]] std::unique_ptr<SegmentParts> times_in_parts(std::size_t s) const;
