@@ -11,6 +11,8 @@
 
 #include "collectors.h"
 #include "idle/shared_idle.h"
+#include "model/trace/combining/combine.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/workers/parallel.h"
 #include "nsight/nsight_rules.h"
 #include "own_rules.h"
@@ -106,6 +108,12 @@ void on_all_cores(std::span<const RuleRequest> requests, const RuleContext& cont
   if (failure) std::rethrow_exception(failure);
 }
 
+// Null if the trace has no part that only counted instructions.
+std::shared_ptr<const Trace> without_counting_runs(const Trace& trace) {
+  const std::vector<const TracePart*> parts = parts_that_only_count(trace);
+  return parts.empty() ? nullptr : without_events_of(trace, parts);
+}
+
 }  // namespace
 
 void rank(std::vector<Finding>& findings) {
@@ -176,13 +184,15 @@ Result<RuleRequest> parse_rule(std::string_view text) {
 }
 
 Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, std::stop_token stop) {
-  return request.rule->apply(RuleContext{.trace = trace, .stop = std::move(stop), .requests = {&request, 1}}, request.arguments);
+  const auto judged = without_counting_runs(trace);
+  return request.rule->apply(RuleContext{.trace = judged ? *judged : trace, .stop = std::move(stop), .requests = {&request, 1}}, request.arguments);
 }
 
 Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop, TimeRange time,
                                             RuleTables tables) {
   std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
-  const RuleContext context{.trace = trace, .time = time, .tables = tables, .stop = stop, .requests = requests};
+  const auto judged = without_counting_runs(trace);
+  const RuleContext context{.trace = judged ? *judged : trace, .time = time, .tables = tables, .stop = stop, .requests = requests};
   for (const RuleRequest& request : requests)
     if (request.rule->collect != nullptr && !stop.stop_requested()) request.rule->collect(context, request.arguments);
   context.collectors->collect(context);

@@ -55,7 +55,8 @@ std::map<ProcessId, Streams> streams_of_processes(const Trace& trace, const Defa
     if (!default_streams.has(stream)) processes[stream.process].known.insert({stream.context, stream.id});
   NameMemo<bool> creates(trace, creates_stream);
   for (const Track& track : trace.tracks()) {
-    if (is_gpu_work(track.key.kind)) processes[track.key.process].used.insert({track.key.context, track.key.stream});
+    const bool has_events = std::any_of(track.lanes.begin(), track.lanes.end(), [&trace](LaneId lane) { return !trace.lane(lane).empty(); });
+    if (is_gpu_work(track.key.kind) && has_events) processes[track.key.process].used.insert({track.key.context, track.key.stream});
     if (track.key.kind != TrackKind::kCudaApi || track.lanes.empty()) continue;
     const Lane& outermost = trace.lane(track.lanes.front());
     processes[track.key.process].calls += outermost.size();

@@ -69,14 +69,30 @@ class TraceCombiner {
     return std::make_shared<const Trace>(std::move(copy));
   }
 
+  static std::shared_ptr<const Trace> without_events_of(const Trace& trace, std::span<const TracePart* const> parts) {
+    Trace copy = trace;
+    TimeRange extent;
+    for (std::size_t i = 0; i < trace.parts().size(); ++i) {
+      TracePart& part = copy.parts_[i];
+      if (std::find(parts.begin(), parts.end(), &trace.parts()[i]) == parts.end()) {
+        add_to(extent, part.extent);
+        continue;
+      }
+      for (TrackId track = part.first_track; track < part.end_track; ++track)
+        for (const LaneId lane : copy.tracks_[track].lanes) {
+          copy.event_count_ -= copy.lanes_[lane].size();
+          copy.lanes_[lane] = Lane();
+        }
+    }
+    copy.extent_ = extent;
+    return std::make_shared<const Trace>(std::move(copy));
+  }
+
   std::shared_ptr<const Trace> take() {
     build_lanes();
     if (stop_.stop_requested()) return nullptr;
     TimeRange extent;
-    for (const TracePart& part : trace_.parts_) {
-      if (part.extent.empty()) continue;
-      extent = extent.empty() ? part.extent : TimeRange{std::min(extent.begin, part.extent.begin), std::max(extent.end, part.extent.end)};
-    }
+    for (const TracePart& part : trace_.parts_) add_to(extent, part.extent);
     trace_.extent_ = extent;
     trace_.provenance_ = provenance_of(trace_.parts_);
     trace_.provenance_.part = time_of_saved(trace_.parts_);
@@ -87,6 +103,11 @@ class TraceCombiner {
   }
 
  private:
+  static void add_to(TimeRange& extent, TimeRange of_part) {
+    if (of_part.empty()) return;
+    extent = extent.empty() ? of_part : TimeRange{std::min(extent.begin, of_part.begin), std::max(extent.end, of_part.end)};
+  }
+
   // The provenance of the first part, but missing data is what any of the parts lacks.
   static Provenance provenance_of(const std::vector<TracePart>& parts) {
     Provenance all = parts.front().provenance;
@@ -577,6 +598,10 @@ class TraceCombiner {
 
 std::shared_ptr<const Trace> with_remarks(const std::shared_ptr<const Trace>& trace, std::span<const TraceRemark> remarks) {
   return remarks.empty() ? trace : TraceCombiner::with_remarks(*trace, remarks);
+}
+
+std::shared_ptr<const Trace> without_events_of(const Trace& trace, std::span<const TracePart* const> parts) {
+  return TraceCombiner::without_events_of(trace, parts);
 }
 
 std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop, GpusSeenTwice gpus) {

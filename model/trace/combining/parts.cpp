@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <set>
+
+#include "model/trace/kernel_records.h"
 
 namespace lanescope {
 namespace {
@@ -58,6 +61,21 @@ const TracePart* part_of_process(const Trace& trace, ProcessId process) noexcept
   for (int kind = 0; kind <= static_cast<int>(kLastTrackKind); ++kind)
     if (const auto tracks = trace.tracks_of(process, static_cast<TrackKind>(kind)); !tracks.empty()) return part_of(trace, tracks.front());
   return nullptr;
+}
+
+std::vector<const TracePart*> parts_that_only_count(const Trace& trace) {
+  std::set<const TracePart*> counting;
+  if (!trace.parts().empty() && !compares_runs(trace))
+    for (const auto& counts : trace.kernel_records().counted) counting.insert(part_of_process(trace, counts->process));
+  std::vector<const TracePart*> parts;
+  for (const TracePart& part : trace.parts()) {
+    if (!counting.contains(&part)) continue;
+    const auto is_other = [&](const TracePart& other) { return !counting.contains(&other) && !other.extent.empty(); };
+    const auto ran_beside = [&](const TracePart& other) { return is_other(other) && !other.extent.intersected(part.extent).empty(); };
+    if (std::any_of(trace.parts().begin(), trace.parts().end(), is_other) && std::none_of(trace.parts().begin(), trace.parts().end(), ran_beside))
+      parts.push_back(&part);
+  }
+  return parts;
 }
 
 std::optional<SavedPart> saved_part_of(const Trace& trace, const TracePart* part) noexcept {

@@ -20,6 +20,7 @@
 #include "model/import/nsys_sqlite.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
+#include "model/trace/combining/clock_alignment.h"
 #include "model/trace/combining/combine.h"
 #include "model/trace/compact/compaction.h"
 #include "model/trace/kernel_records.h"
@@ -627,4 +628,25 @@ TEST_CASE("a loop that no ranges mark ends with its GPU work, not with the recor
     CHECK(times.begin()->second.time.end == last);
     CHECK(times.begin()->second.name.empty());
   }
+}
+
+// Both are of one program on one GPU, at different times: the second run is no second GPU, and its launches are none of the first run's.
+TEST_CASE("a run that counted instructions adds lines to findings, and nothing to what they cost") {
+  const std::vector<std::shared_ptr<const Trace>> runs{recorded("kernel_counters"), recorded("zoo_counts")};
+  const bool counts_come_first = GENERATE(false, true);
+  CAPTURE(counts_come_first);
+  const std::size_t first = counts_come_first ? 1 : 0;
+  const auto shift = shift_by_utc(*runs[first], *runs[1 - first]);
+  REQUIRE(shift);
+  const std::vector<TraceSource> sources{{runs[first], "first", {}, "", false, "first"}, {runs[1 - first], "second", *shift, "", false, "second"}};
+  const auto both = combine_traces(sources, {}, GpusSeenTwice::kAreOne);
+  const auto costs = [](const Trace& trace) {
+    std::vector<std::tuple<std::string, std::string, Nanoseconds>> all;
+    for (const Finding& finding : findings(trace)) all.emplace_back(finding.rule, finding.key, finding.cost);
+    return all;
+  };
+  CHECK(costs(*both) == costs(*runs[0]));
+  std::set<std::string> lines;
+  for (const Finding& finding : findings(*both)) lines.insert(finding.place.line);
+  CHECK(lines.contains("zoo.cu:14"));
 }

@@ -14,6 +14,7 @@
 #include "model/analysis/families.h"
 #include "model/analysis/idle/idle.h"
 #include "model/events/event_values.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/text/percent.h"
 #include "own_rules.h"
 #include "sampled_code.h"
@@ -394,6 +395,13 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
     answer.summary = followed_by(answer.summary, Message(loop.elsewhere() == 1 ? "{ranges} like them on another thread at the same time does not count."
                                                                                : "{ranges} like them on other threads at the same time do not count.",
                                                          {{"ranges", counted(loop.elsewhere(), "range")}}));
+  if (const std::vector<const TracePart*> counting = parts_that_only_count(trace); !counting.empty()) {
+    std::string names;
+    for (const TracePart* part : counting) names += (names.empty() ? "" : ", ") + std::string(short_label(part->label));
+    answer.summary = followed_by(answer.summary, Message(counting.size() == 1 ? "{files} is another run: only its counts of instructions are used."
+                                                                              : "{files} are other runs: only their counts of instructions are used.",
+                                                         {{"files", names}}));
+  }
   const CountedIterations iterations = work.disturbed_iterations() > 0 ? counted_iterations(trace, work) : CountedIterations{};
   answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"), iterations);
   cost_in_all_iterations(iterations, answer.findings);

@@ -49,6 +49,10 @@ struct TraceRemark {
 // The same trace with these remarks among its diagnostics or in its condition. O(lanes), because its events are shared.
 [[nodiscard]] std::shared_ptr<const Trace> with_remarks(const std::shared_ptr<const Trace>& trace, std::span<const TraceRemark> remarks);
 
+// The same trace without the events of these parts: their lanes are empty, and what is known of their kernels stays. So an event of another part keeps its
+// EventRef. O(lanes), because the events of the others are shared. Requires: parts of this trace.
+[[nodiscard]] std::shared_ptr<const Trace> without_events_of(const Trace& trace, std::span<const TracePart* const> parts);
+
 // The event of another part that corresponds to this one: it has the same kind and name, and as many such events started before it in its part. Returns
 // nothing if the other part has fewer. O(events of that kind). Requires: the trace is combined of two.
 [[nodiscard]] std::optional<EventRef> counterpart(const Trace& trace, EventRef event);

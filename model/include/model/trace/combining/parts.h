@@ -26,6 +26,10 @@ namespace lanescope {
 // clock the others were set. O(1).
 [[nodiscard]] bool ran_together(const TracePart& first, const TracePart& second, const TracePart& axis) noexcept;
 
+// Parts that only say what instructions of kernels did: they counted instructions, which takes a run of its own (ADR 25), and another part did not and ran at
+// another time. What such a run took is no part of what the others took. O(counts + parts²).
+[[nodiscard]] std::vector<const TracePart*> parts_that_only_count(const Trace& trace);
+
 // The saved part of its recording that `part` holds, by the trace's clock; nothing for a whole recording. `part`: null in a trace of one source.
 [[nodiscard]] std::optional<SavedPart> saved_part_of(const Trace& trace, const TracePart* part) noexcept;
 
