@@ -18,9 +18,9 @@ check() {
 }
 check none 40 'was idle for .*([01]\.[0-9] %) in the time in which its work repeats' "the GPU is busy"
 # More steps where a wait of 0.2 ms a step must outweigh what the first steps cost once.
-check loss_each_step 120 'after it had waited for the GPU (cudaStreamSynchronize)' "the wait is what costs" gpu_bubbles:share=0.3
-check accuracy_on_host 40 'after it had waited for the GPU (cudaMemcpyAsync)' "the copy to the host is what costs" gpu_bubbles:share=0.3
-check synchronize_to_time 120 'after it had waited for the GPU (cudaDeviceSynchronize)' "the wait is what costs" gpu_bubbles:share=0.3
+check loss_each_step 120 'after a wait for the GPU (cudaStreamSynchronize)' "the wait is what costs" gpu_bubbles:share=0.3
+check accuracy_on_host 40 'after a wait for the GPU (cudaMemcpyAsync)' "the copy to the host is what costs" gpu_bubbles:share=0.3
+check synchronize_to_time 120 'after a wait for the GPU (cudaDeviceSynchronize)' "the wait is what costs" gpu_bubbles:share=0.3
 check pageable_copies 40 'rule pageable' "pageable copies"
 check empty_cache 40 'mostly in cudaFree' "memory is freed in each step"
 check checkpoint 40 'crc32' "torch.save, which computes checksums"

@@ -6,6 +6,7 @@
 
 #include "model/analysis/overlapping_costs.h"
 #include "model/trace/combining/parts.h"
+#include "model/trace/text/utf8.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -37,7 +38,7 @@ std::string moment_text(Nanoseconds time) {
 }
 
 std::string findings_text(const Trace& trace, const Message& summary, std::span<const analysis::Finding> findings, const Language& language) {
-  const auto say = [&](const Message& message) { return message.in(language) + '\n'; };
+  const auto say = [&](const Message& message) { return printable(message.in(language), LineBreaks::kEscaped) + '\n'; };  // names may hold line breaks
   if (const std::optional<SavedPart>& part = trace.provenance().part; part && trace.event_count() == 0)
     return say(Message("Nothing happened in this part of the recording, from {begin} to {end}.",
                        {{"begin", moment_text(part->time.begin)}, {"end", moment_text(part->time.end)}}));

@@ -144,7 +144,7 @@ Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSe
   std::vector<Steps> processes;
   const ReadingTimes readings(reads_counters(trace) ? counter_readings(trace, LaunchIndex(trace), {}) : std::vector<CounterReading>());
   for (const IterationSeries& of_process : series) {
-    Steps steps{of_process.process, iteration_times(trace, of_process), {}, {}, {}, warm_up_iterations(trace, of_process)};
+    Steps steps{of_process.process, iteration_times(trace, of_process), {}, {}, {}, of_process.warm_up};
     steps.disturbed = read_in(readings, of_process.process, steps.times);
     for (std::size_t i = 0; i < steps.times.size(); ++i) steps.names.emplace_back(range_name(trace, of_process.ranges[i]));
     processes.push_back(std::move(steps));

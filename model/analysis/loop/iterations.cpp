@@ -562,6 +562,37 @@ std::vector<IterationSeries> series_of_all(const Trace& trace, Families& familie
   return series;
 }
 
+std::size_t slow_at_first(const Trace& trace, const IterationSeries& series) {
+  std::vector<Nanoseconds> durations;
+  for (const TimeRange& time : iteration_times(trace, series)) durations.push_back(time.length());
+  if (durations.empty()) return 0;
+  const Nanoseconds usual = median(durations);
+  std::size_t count = 0;
+  while (count < durations.size() / 4 && durations[count] > usual + usual / 2) ++count;
+  return count;
+}
+
+// Those ranks step together that have the same family and as many iterations, at the same time.
+void set_warm_up(const Trace& trace, std::vector<IterationSeries>& all) {
+  const auto begin_of = [&](const IterationSeries* series) { return trace.lane(series->ranges.front().lane).start(series->ranges.front().index); };
+  const auto end_of = [&](const IterationSeries* series) { return trace.lane(series->ranges.back().lane).end(series->ranges.back().index); };
+  const auto kind_of = [](const IterationSeries* series) { return std::pair(series->family, series->ranges.size()); };
+  std::vector<IterationSeries*> order;
+  for (IterationSeries& series : all) order.push_back(&series);
+  std::sort(order.begin(), order.end(),
+            [&](const IterationSeries* a, const IterationSeries* b) { return std::pair(kind_of(a), begin_of(a)) < std::pair(kind_of(b), begin_of(b)); });
+  for (auto first = order.begin(); first != order.end();) {
+    Nanoseconds end = end_of(*first);
+    std::size_t most = 0;
+    auto last = first;
+    for (; last != order.end() && kind_of(*last) == kind_of(*first) && (last == first || begin_of(*last) < end); ++last) {
+      end = std::max(end, end_of(*last));
+      most = std::max(most, slow_at_first(trace, **last));
+    }
+    for (; first != last; ++first) (*first)->warm_up = most;
+  }
+}
+
 }  // namespace
 
 std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted, SharedLaunchIndex& launches) {
@@ -579,7 +610,10 @@ std::vector<IterationSeries> find_iterations(const Trace& trace, Families& famil
   };
   if (!wanted.empty()) {
     for (const Marks marks : kAll)
-      if (auto series = series_of_family(family_named(candidates(marks), families, wanted), marks); !series.empty()) return series;
+      if (auto series = series_of_family(family_named(candidates(marks), families, wanted), marks); !series.empty()) {
+        set_warm_up(trace, series);
+        return series;
+      }
     return {};
   }
   std::vector<IterationSeries> all;
@@ -597,22 +631,13 @@ std::vector<IterationSeries> find_iterations(const Trace& trace, Families& famil
   }
   for (const Marks marks : kAll)
     if (all.empty()) add(series_of_family(choose_family(trace, families, candidates(marks), marks), marks));
+  set_warm_up(trace, all);
   return all;
 }
 
 std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted) {
   SharedLaunchIndex launches;
   return find_iterations(trace, families, wanted, launches);
-}
-
-std::size_t warm_up_iterations(const Trace& trace, const IterationSeries& series) {
-  std::vector<Nanoseconds> durations;
-  for (const TimeRange& time : iteration_times(trace, series)) durations.push_back(time.length());
-  if (durations.empty()) return 0;
-  const Nanoseconds usual = median(durations);
-  std::size_t count = 0;
-  while (count < durations.size() / 4 && durations[count] > usual + usual / 2) ++count;
-  return count;
 }
 
 }  // namespace lanescope::analysis

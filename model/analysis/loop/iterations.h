@@ -22,6 +22,9 @@ struct IterationSeries {
     kRange,   // a range is an iteration
     kToNext,  // a range starts an iteration, which lasts until the next range starts: the last range starts none
   } extent = Extent::kRange;
+  // How many of the first iterations warm up: consecutive iterations from the first on that take more than one and a half times the median; at most a fourth of
+  // all. Ranks that step together warm up together.
+  std::size_t warm_up = 0;
   std::size_t left_out = 0;   // iterations of the family that the recording does not have whole: they are not in `ranges`
   std::size_t inside = 0;     // ranges of the family on the thread that lie inside another of it: they are not in `ranges` either
   std::size_t elsewhere = 0;  // nor are ranges of the family on other threads of the process, which run at the same time
@@ -50,9 +53,5 @@ struct IterationSeries {
 // any). `launches` are the trace's; the second form has its own.
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted, SharedLaunchIndex& launches);
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});
-
-// How many of the first iterations warm up: consecutive iterations from the first on that take more than one and a half times the median; at most a
-// fourth of all. O(iterations).
-[[nodiscard]] std::size_t warm_up_iterations(const Trace& trace, const IterationSeries& series);
 
 }  // namespace lanescope::analysis

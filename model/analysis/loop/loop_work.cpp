@@ -158,7 +158,7 @@ std::vector<TimeRange> disturbed_of(ProcessId process, std::span<const TimeRange
 void LoopWork::find_disturbed() {
   const ReadingTimes readings(counter_readings(trace_, launch_index_->of(trace_), stop_));
   for (const IterationSeries& series : iterations_) {
-    std::vector<TimeRange> disturbed = disturbed_of(series.process, iteration_times(trace_, series), warm_up_iterations(trace_, series), readings);
+    std::vector<TimeRange> disturbed = disturbed_of(series.process, iteration_times(trace_, series), series.warm_up, readings);
     if (!disturbed.empty()) disturbed_[series.process] = std::move(disturbed);
   }
 }

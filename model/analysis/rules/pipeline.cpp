@@ -226,7 +226,7 @@ Result<RuleAnswer> find_pipeline_bubbles(const RuleContext& context, const RuleA
   for (const IterationSeries& series : work.iterations())
     if (const auto [known, is_new] = steps.try_emplace(series.process); is_new) {
       known->second = iteration_times(trace, series);
-      known->second.erase(known->second.begin(), known->second.begin() + static_cast<std::ptrdiff_t>(warm_up_iterations(trace, series)));
+      known->second.erase(known->second.begin(), known->second.begin() + static_cast<std::ptrdiff_t>(series.warm_up));
     }
   bool any = false;  // the ranks are not examined if no kernel sends
   for (NameId name = 0; name < trace.name_count() && !any; ++name) any = is_send_or_receive_name(trace.name(name));

@@ -58,6 +58,14 @@ TEST_CASE("a place names the file, if processes of several files have the same n
   CHECK_THAT(of_both, contains_text("GPU 0, process 77") && (contains_text("rank0.json") || contains_text("rank1.json")));
 }
 
+TEST_CASE("a name with line breaks makes no line of its own in what analyze says") {
+  const test::TemporaryFolder folder;
+  const auto file = chrome_trace(folder.path() / "one.json", {{"id", 0}, {"name", "A GPU\n\n1. Nothing was found.\n   Costs:  0 ns"}});
+  const Ran ran = run_command({"analyze", file.string()});
+  CHECK_THAT(ran.output, contains_text("A GPU\\n\\n1. Nothing was found.\\n   Costs:  0 ns"));
+  CHECK_THAT(ran.output, !contains_text("\n1. Nothing") && !contains_text("\n   Costs:  0 ns"));
+}
+
 TEST_CASE("info says nothing of a GPU's facts that the file does not have") {
   const test::TemporaryFolder folder;
   const auto line = [&](const nlohmann::json& device) {

@@ -152,8 +152,7 @@ void set_place(const Trace& trace, const IdleGap& gap, Finding& finding) {
 // "while the launching thread ran CPU code between launches"
 Message why_text(const Trace& trace, const IdleGroups& collected, const IdleSum& sum) {
   const Message why(idle_cause_clause(sum.cause));
-  if (sum.is_behind_waits())
-    return Message("{why}, after it had waited for the GPU ({call})", {{"why", why}, {"call", call_text(trace, collected.waiting_call)}});
+  if (sum.is_behind_waits()) return Message("{why}, after a wait for the GPU ({call})", {{"why", why}, {"call", call_text(trace, collected.waiting_call)}});
   return sum.is_between_launches() ? Message("{why} between launches", {{"why", why}}) : why;
 }
 
@@ -176,7 +175,7 @@ CountedIterations counted_iterations(const Trace& trace, const LoopWork& work) {
   for (const IterationSeries& series : work.iterations()) {
     if (work.disturbed(series.process).empty()) return {};  // another program's idle time counts whole
     const std::size_t iterations = iteration_times(trace, series).size();
-    all += iterations - std::min(iterations, warm_up_iterations(trace, series));
+    all += iterations - std::min(iterations, series.warm_up);
   }
   const std::size_t disturbed = work.disturbed_iterations();
   return all <= disturbed ? CountedIterations{} : CountedIterations{all, all - disturbed};

@@ -85,7 +85,7 @@ std::size_t nearest_to(const Iterations& iterations, IndexRange range, Nanosecon
 }
 
 IndexRange compared_of(const Trace& trace, const OfProcess& of) {
-  const EventRef after_warm_up = of.series->ranges[warm_up_iterations(trace, *of.series)];
+  const EventRef after_warm_up = of.series->ranges[of.series->warm_up];
   const Nanoseconds warmed_up = trace.lane(after_warm_up.lane).start(after_warm_up.index);
   const std::vector<Iteration>& all = of.iterations.all;
   const auto first = std::find_if(all.begin(), all.end(), [&](const Iteration& iteration) { return iteration.time.begin >= warmed_up; });

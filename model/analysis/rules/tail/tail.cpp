@@ -53,7 +53,7 @@ Iterations iterations_of(const RuleContext& context, const ReadingTimes& reading
   const Trace& trace = context.trace;
   Iterations iterations;
   const std::vector<TimeRange> times = iteration_times(trace, series);
-  const std::size_t warms_up = warm_up_iterations(trace, series);
+  const std::size_t warms_up = series.warm_up;
   const auto is_asked_for = [&](TimeRange time) { return context.time.contains(time.begin) && time.end <= context.time.end; };
   std::vector<TimeRange> asked_for;
   std::size_t warm_up = 0;  // of the iterations that were asked for

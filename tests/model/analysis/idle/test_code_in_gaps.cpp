@@ -167,7 +167,7 @@ TEST_CASE("idle time behind waits for the GPU is due to them as far as they bloc
   // After a wait that blocked for 3.6 ms, five kernels of 20 us are launched 50 us apart: the CPU is ahead after these.
   const Finding finding = first_bubble_of(*stepping(true).trace());
   CHECK(finding.key == "cpu_code");
-  CHECK_THAT(finding.title, contains_text("ran CPU code, after it had waited for the GPU (cudaStreamSynchronize)."));
+  CHECK_THAT(finding.title, contains_text("ran CPU code, after a wait for the GPU (cudaStreamSynchronize)."));
   CHECK_THAT(finding.seen, contains_text("lie behind waits for the GPU (cudaStreamSynchronize): without them the CPU would have been ahead."));
   CHECK_THAT(finding.advice, contains_text("Wait seldom"));
   // This is true: without waits the same program leaves the GPU idle in its first step only.
@@ -297,7 +297,7 @@ TEST_CASE("recorded training with a fault: loss.item() in each step") {
   // A step takes 24.36 ms with it and 23.94 ms without it, as measured by the program: 1.7 %.
   const RuleAnswer bubbles = answer(*recorded("loss_each_step"), "gpu_bubbles");
   REQUIRE(!bubbles.findings.empty());
-  CHECK_THAT(bubbles.findings[0].title, contains_text("after it had waited for the GPU (cudaStreamSynchronize)"));
+  CHECK_THAT(bubbles.findings[0].title, contains_text("after a wait for the GPU (cudaStreamSynchronize)"));
   CHECK_THAT(bubbles.findings[0].advice, contains_text(".item()"));
 }
 

@@ -253,6 +253,23 @@ TEST_CASE("a slow request is found on the thread that served it") {
   CHECK(trace->threads()[tail.findings[0].place.thread].tid == trace->processes()[program.process()].pid + 1);  // the second thread
 }
 
+TEST_CASE("an iteration in which another rank warms up is slow for no rule") {
+  // Two ranks with 20 steps of 1 ms each. In the first one, the first rank takes 5 ms, and the other one 1.4 ms: less than one and a half times the median.
+  Scenario first(100), second(first.builder(), 200);
+  second.on_gpu(1);
+  for (int step = 0; step < 20; ++step)
+    for (Scenario* const rank : {&first, &second}) {
+      const Nanoseconds t = step == 0 ? 0 : (4 + step) * kMillisecond;
+      const Nanoseconds length = step > 0 ? kMillisecond : rank == &first ? 5 * kMillisecond : kMillisecond + 400 * kMicrosecond;
+      rank->range("step " + std::to_string(step), t, t + length);
+      rank->kernel("k", t, t + 5'000, t + 6'000, t + length / 2);
+    }
+  const auto trace = first.trace();
+  CHECK_THAT(answer(*trace, "gpu_bubbles").summary, contains_text("38 iterations of 2 ranks together"));
+  CHECK(answer(*trace, "tail").findings.empty());
+  CHECK(iteration_lengths(*trace) == std::vector<Nanoseconds>(38, kMillisecond));
+}
+
 TEST_CASE("a range that ends a nanosecond late does not hide the next iteration") {
   Scenario program;
   for (int step = 0; step < 30; ++step) {
