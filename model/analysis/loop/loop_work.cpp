@@ -23,12 +23,12 @@ LoopWork::LoopWork(const RuleContext& context)
   if (!loop_.known()) return;
   for (ProcessId process = 0; process < trace_.processes().size(); ++process) loops_.push_back(loop_.of(process));
   if (reads_counters(trace_)) find_disturbed();
-  const std::map<std::pair<ProcessId, GpuId>, Nanoseconds> begins = find_begins();
+  begins_ = find_begins();
   for (const Track& track : trace_.tracks()) {
     const std::optional<TimeRange> loop = loop_.of(track.key.process);
     if (!loop || !is_gpu_work(track.key.kind)) continue;
     TimeRange& of_process = processes_.try_emplace(track.key.process, *loop).first->second;
-    const Nanoseconds begin = begins.at({track.key.process, track.key.gpu});
+    const Nanoseconds begin = begins_.at({track.key.process, track.key.gpu});
     TimeRange& of_gpu = gpus_.try_emplace(track.key.gpu, TimeRange{begin, loop->end}).first->second;
     of_gpu = {std::min(of_gpu.begin, begin), std::max(of_gpu.end, loop->end)};
     for (const LaneId id : track.lanes) {
@@ -130,7 +130,9 @@ LoopWork::Share LoopWork::share_of(LaneId id, TimeRange time) const {
 
 bool LoopWork::has(const IdleGap& gap, const IdlePart& part) const {
   if (loops_.empty()) return true;
-  return loop_.recurrence(trace_.track_of(gap.next.lane).key.process, part.range.begin, gap.enqueued()) == Recurrence::kRecurring;
+  const ProcessId process = trace_.track_of(gap.next.lane).key.process;
+  const auto begin = begins_.find({process, gap.gpu});
+  return (begin == begins_.end() || part.range.begin >= begin->second) && loop_.recurrence(process, part.range.begin, gap.enqueued()) == Recurrence::kRecurring;
 }
 
 const AwaitedWork& LoopWork::awaited() const {

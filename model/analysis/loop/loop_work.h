@@ -59,6 +59,7 @@ class LoopWork {
   // Families that were found in the search for the loop, which is of one of them.
   [[nodiscard]] const Families& families() const noexcept { return families_; }
   [[nodiscard]] Recurrence recurrence(const GpuOperation& operation) const { return has(operation) ? Recurrence::kRecurring : Recurrence::kOnce; }
+  [[nodiscard]] Recurrence recurrence(const IdleGap& gap, const IdlePart& part) const { return has(gap, part) ? Recurrence::kRecurring : Recurrence::kOnce; }
   [[nodiscard]] Recurrence recurrence(EventRef operation) const { return has(operation) ? Recurrence::kRecurring : Recurrence::kOnce; }
   // True if an operation of a GPU belongs to it: it was enqueued in the loop of its process. O(1) within the loop's time, otherwise O(log n).
   [[nodiscard]] bool has(const GpuOperation& operation) const;
@@ -74,7 +75,7 @@ class LoopWork {
   [[nodiscard]] Share share_of(LaneId lane, TimeRange time) const;
   // True if what a process does on the CPU at t belongs to it.
   [[nodiscard]] bool has(ProcessId process, Nanoseconds t) const { return loop_.recurrence(process, t, t) == Recurrence::kRecurring; }
-  // True if a part of a gap belongs to it: GPUs go on with the loop's work after the CPU has left it.
+  // True if a part of a gap belongs to it: GPUs go on with the loop's work after the CPU has left it, and begin with it after what was enqueued before.
   [[nodiscard]] bool has(const IdleGap& gap, const IdlePart& part) const;
   // The time for which a process was in its loop, and up to the end of the GPU work that it enqueued there; nothing if it takes no part. O(log
   // processes).
@@ -146,10 +147,11 @@ class LoopWork {
   Loop loop_;
   std::vector<std::optional<TimeRange>> loops_;  // loop_.of each process: needed for each operation
   std::map<ProcessId, std::vector<TimeRange>> disturbed_;
-  std::map<ProcessId, TimeRange> processes_;                // of_process()
-  std::map<GpuId, TimeRange> gpus_;                         // GPUs that processes use in their loops
-  std::unordered_map<LaneId, EventIndex> enqueued_before_;  // lanes with work in the loop's time that was enqueued before: the first operation after it
-  std::set<GpuId> with_readings_;                           // GPUs whose overhead is the reading of counters
+  std::map<ProcessId, TimeRange> processes_;                   // of_process()
+  std::map<GpuId, TimeRange> gpus_;                            // GPUs that processes use in their loops
+  std::map<std::pair<ProcessId, GpuId>, Nanoseconds> begins_;  // of the loop's part of each GPU that a process with a loop uses
+  std::unordered_map<LaneId, EventIndex> enqueued_before_;     // lanes with work in the loop's time that was enqueued before: the first operation after it
+  std::set<GpuId> with_readings_;                              // GPUs whose overhead is the reading of counters
   mutable std::once_flag readings_are_known_;
   mutable std::map<GpuId, Reading> readings_;
   mutable std::map<GpuId, IntervalUnion> disturbed_of_gpus_;      // of all processes that use them

@@ -124,14 +124,13 @@ class Grouping {
 
   void add(const IdleGap& gap, std::span<const IdlePart> parts) {
     std::array<IdleGroups::OfGpu, 2>& of_gpu = sums_.by_gpu[gap.gpu];
-    const Nanoseconds enqueued = gap.enqueued();
     const ProcessId process = trace_.track_of(gap.next.lane).key.process;
     const ThreadId thread = gap.launch.valid() ? trace_.track_of(gap.launch.lane).key.thread : kNone;
     std::array<Nanoseconds, kIdleCauses> in_gap{};  // for recurring idle time
     Nanoseconds reading = 0;
     for (const IdlePart& part : parts) {
       const auto cause = static_cast<std::size_t>(part.cause);
-      const Recurrence recurrence = loop_.recurrence(process, part.range.begin, enqueued);
+      const Recurrence recurrence = work_.recurrence(gap, part);
       of_gpu[static_cast<std::size_t>(recurrence)].causes[cause].add(part.range.length());
       if (is_reading(gap, part)) {
         sums_.reading += recurrence == Recurrence::kRecurring ? part.range.length() : 0;

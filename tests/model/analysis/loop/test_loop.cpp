@@ -438,6 +438,31 @@ TEST_CASE("what was enqueued before the loop is not the loop's, though GPUs do i
   CHECK_THAT(answer(*program.trace(), "gpu_bubbles").summary, contains_text("80.0 ms in the loop"));
 }
 
+TEST_CASE("idle time in front of work that was enqueued before the loop is not the loop's") {
+  // A first step of 20 ms warms up. Its kernel waits for 8 ms, of which 7 ms lie in the loop, and the first step of the loop has waited for it.
+  Scenario program;
+  const auto ms = [](Nanoseconds count) { return count * kMillisecond; };
+  program.range("step 0", 0, ms(20));
+  program.kernel("k", 0, 5'000, 5'000, ms(19));
+  program.kernel("late", ms(19), ms(19) + 5'000, ms(27), ms(28));
+  for (int step = 1; step < 20; ++step) {  // 2 ms each: the GPU works for one of them
+    const Nanoseconds t = ms(18 + 2 * step);
+    program.range("step " + std::to_string(step), t, t + ms(2));
+    program.kernel("k", t, t + 5'000, ms(28) + ms(2) * (step - 1), ms(29) + ms(2) * (step - 1));
+  }
+  const auto trace = program.trace();
+  const RuleAnswer bubbles = answer(*trace, "gpu_bubbles:gap=1ns");
+  // From 28 ms on, where the work from before ends, to 65 ms: 19 kernels of 1 ms, and 18 gaps of 1 ms between them.
+  CHECK_THAT(bubbles.summary, contains_text("idle for 18.0 ms of 37.0 ms"));
+  const auto cost_of = [&](Recurrence recurrence) {
+    Nanoseconds cost = 0;
+    for (const Finding& finding : bubbles.findings) cost += finding.recurrence == recurrence ? finding.cost : 0;
+    return cost;
+  };
+  CHECK(cost_of(Recurrence::kRecurring) == ms(18));
+  CHECK(cost_of(Recurrence::kOnce) == ms(8));
+}
+
 // For each snapshot of a recording the loop is looked for, which must not read all calls each time.
 TEST_CASE("the edges of a loop are found without an index of all calls, and are the same as with one") {
   test::Scenario program;
