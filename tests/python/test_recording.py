@@ -156,6 +156,35 @@ class Blocks(Recorded):
         """)
         self.assertEqual(self.ranges(), ["work"])
 
+    def test_a_program_that_has_lost_poll(self):  # as eventlet.monkey_patch() takes it away
+        self.run_program("""
+            import select, selectors
+            with lanescope.record("imported.trace", trace="nvtx", **QUIET): pass  # modules may be imported before or after that
+            del select.poll, select.epoll, selectors.PollSelector, selectors.EpollSelector
+            selectors.DefaultSelector = selectors.SelectSelector
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                with annotate("work"): pass
+        """)
+        self.assertEqual(self.ranges(), ["work"])
+
+    def test_a_program_patched_by_eventlet(self):
+        try:
+            import eventlet  # noqa: F401
+        except ImportError:
+            self.skipTest("eventlet is not installed")
+        self.run_program("""
+            import warnings
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                import eventlet
+                eventlet.monkey_patch()
+            def work():
+                with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                    with annotate("work"): eventlet.sleep(0.01)
+            eventlet.spawn(work).wait()
+        """)
+        self.assertEqual(self.ranges(), ["work"])
+
     def test_a_program_without_standard_streams(self):
         self.run_program("""
             for descriptor in (0, 1, 2): os.close(descriptor)

@@ -7,7 +7,6 @@ import errno
 import fcntl
 import json
 import os
-import select
 import selectors
 import signal
 import socket
@@ -54,6 +53,11 @@ def arguments_of(options: "dict[str, Any]") -> "list[str]":
     return arguments + bare  # last, so that an option that needs a value finds none after it
 
 
+def _new_selector() -> selectors.BaseSelector:
+    """Needs no descriptor of its own, and keeps those that it waits for open meanwhile. eventlet removes all but one kind from programs that it patches."""
+    return getattr(selectors, "PollSelector", selectors.SelectSelector)()
+
+
 def _session_socket(name: str) -> str:
     """The path of the session's socket, as in app/cli/session/session_directory.h."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
@@ -76,9 +80,9 @@ def _end_of(pid: int) -> "list[Descriptor]":
 
 def _can_be_read(descriptor: Descriptor) -> bool:
     """Whether it can be read, or its other end is closed, now or within LOOK seconds."""
-    poll = select.poll()
-    poll.register(descriptor.number, select.POLLIN)
-    return bool(poll.poll(LOOK * 1000))
+    with _new_selector() as selector:
+        selector.register(descriptor.number, selectors.EVENT_READ)
+        return bool(selector.select(LOOK))
 
 
 def _await_left(hurry: Optional[threading.Event]) -> None:
@@ -235,7 +239,7 @@ class Recorder:
         if told not in takes:
             return  # as below
         is_gone = self._process.is_gone()
-        with selectors.PollSelector() as selector:  # needs no descriptor of its own, and keeps those that it waits for open meanwhile
+        with _new_selector() as selector:
             for each in [*takes, *gone]:
                 selector.register(each.number, selectors.EVENT_READ)
             while told in takes and not is_gone:
