@@ -1,9 +1,12 @@
 """Recordings read by the package must equal the output of `lanescope export`. Damaged and hostile files must end in an answer."""
 
 import collections
+import copy
 import json
+import multiprocessing
 import os
 import pathlib
+import pickle
 import resource
 import subprocess
 import sys
@@ -36,6 +39,61 @@ COLUMNS = {"start": "start_ns", "duration": "duration_ns", "name": "name", "pid"
 def rows_of(table, columns):
     data = table[columns].to_numpy()
     return collections.Counter(zip(*(data[name].tolist() for name in columns)))
+
+
+def kernel_time(trace):
+    return int(trace.kernels["duration"].sum())
+
+
+class Pickles(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "run.trace"
+        self.path.write_bytes((support.ROOT / "tests/data/cuda_streams.trace").read_bytes())
+
+    def test_processes_of_a_pool_read_a_trace_that_they_are_given(self):
+        folder = os.getcwd()
+        self.addCleanup(os.chdir, folder)
+        os.chdir(self.path.parent)  # the processes begin elsewhere
+        with lanescope.open(self.path.name) as trace, multiprocessing.get_context("spawn").Pool(1, os.chdir, ["/"]) as pool:
+            self.assertGreater(kernel_time(trace), 0)
+            self.assertEqual(pool.apply(kernel_time, [trace]), kernel_time(trace))
+
+    def test_a_table_keeps_its_columns_and_its_time(self):
+        for path in ("cuda_streams.trace", "gpu_metrics.trace"):
+            with lanescope.open(support.ROOT / "tests" / "data" / path) as trace:
+                for name, table in trace.tables.items():
+                    middle = trace.last_end() // 2
+                    for chosen in (table, table[table.columns[:2]], table.between(0, middle) if "start" in table.columns else table, table[["process", "rank"]]):
+                        again = pickle.loads(pickle.dumps(chosen))
+                        self.assertEqual(again.columns, chosen.columns)
+                        read = again.to_numpy()
+                        for column, values in chosen.to_numpy().items():
+                            np.testing.assert_array_equal(read[column], values)
+
+    def test_another_file_of_that_name_is_refused(self):
+        with lanescope.open(self.path) as trace:
+            pickled = pickle.dumps(trace)
+        for change in (lambda content: content + b"more", lambda content: content):
+            self.path.write_bytes(change((support.ROOT / "tests/data/cuda_streams.trace").read_bytes()))
+            with self.assertRaisesRegex(lanescope.TraceError, "run.trace is not the file any more"):
+                pickle.loads(pickled)
+        self.path.unlink()
+        with self.assertRaises(FileNotFoundError):
+            pickle.loads(pickled)
+
+    def test_chosen_rows_are_refused_with_a_sentence(self):
+        with lanescope.open(self.path) as trace:
+            for chosen in (trace.with_tables(lambda table: table), trace.kernels.where(["start"], lambda batch: batch["start"] > 0)):
+                with self.assertRaisesRegex(TypeError, "can't be pickled. Pickle the"):
+                    pickle.dumps(chosen)
+
+    def test_a_copy_is_open_on_its_own(self):
+        with lanescope.open(self.path) as trace:
+            again = copy.copy(trace)
+        self.assertGreater(kernel_time(again), 0)
+        again.close()
 
 
 class Recordings(unittest.TestCase):

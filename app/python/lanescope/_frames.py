@@ -95,6 +95,7 @@ class FrameFile:
             if (status.st_mode & 0o170000) != 0o100000:
                 raise TraceError(f"{self.path} is not a regular file.")
             self.size = status.st_size
+            self.modified = status.st_mtime_ns
             header = os.pread(self._file, FILE_HEADER.size, 0)
             if len(header) < FILE_HEADER.size or header[:8] != FILE_MAGIC:
                 raise TraceError(f"{self.path} is not a .trace file; `lanescope export -t trace` makes one of files of other tools.")

@@ -65,6 +65,12 @@ class _Chosen:
         return sum(len(batch["start"]) for batch in self.batches(["start"]))
 
 
+def _table_again(trace: Any, name: str, columns: "list[str]", window: "tuple[int, int] | None", further: "tuple[str, ...]") -> "Table":
+    table = Table(name, trace.tables[name]._source, columns, window)
+    table._further = further
+    return table
+
+
 class Table:
     """Events of one kind, ordered by start. Only the columns that are asked for are decoded.
 
@@ -76,6 +82,13 @@ class Table:
         self.name = name
         self._source, self._columns, self._window = source, columns, window
         self._further: "tuple[str, ...]" = ()  # columns that are returned only if they are named
+
+    def __reduce__(self) -> "tuple[Callable[..., Table], tuple[Any, ...]]":
+        """A pickled table is its trace (Trace.__reduce__) with the columns and the time that were chosen of it."""
+        trace = getattr(self._source, "_trace", None)
+        if trace is None:
+            raise TypeError("Rows that a function chose can't be pickled. Pickle the trace, and choose the rows again.")
+        return _table_again, (trace, self.name, self._columns, self._window, self._further)
 
     @property
     def columns(self) -> "list[str]":

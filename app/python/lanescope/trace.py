@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import re
 from typing import Any, Callable, Iterator, Optional
@@ -176,7 +175,8 @@ class Trace:
 
     def with_tables(self, choose: "Callable[[Table], Table]") -> "Trace":
         """The same recording with each table replaced by `choose(table)`; `whole` is still the full recording. Closing the full recording closes this one."""
-        part = copy.copy(self)
+        part = Trace.__new__(Trace)
+        part.__dict__.update(self.__dict__)
         part._whole = self.whole
         for name, table in self.tables.items():
             setattr(part, name, choose(table))
@@ -229,6 +229,12 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<lanescope.Trace {self.path}>"
+
+    def __reduce__(self) -> "tuple[Callable[..., Trace], tuple[str, int, int]]":
+        """A pickled trace is its path: whoever unpickles it, such as a process of a pool, opens the file, which must be the same as here."""
+        if self._whole is not None:
+            raise TypeError("Chosen rows of a recording can't be pickled. Pickle the whole recording, and choose the rows again.")
+        return _open_again, (os.path.abspath(self.path), self._file.size, self._file.modified)
 
     def _scan(self) -> None:
         segments: "list[Frame]" = []
@@ -505,6 +511,14 @@ def open(path: "os.PathLike[str] | str") -> Trace:
     Raises OSError if the file can't be read, TraceError if it is not a .trace file. `lost` says what is missing.
     """
     return Trace(path)
+
+
+def _open_again(path: str, size: int, modified: int) -> Trace:
+    trace = Trace(path)
+    if (trace._file.size, trace._file.modified) != (size, modified):
+        trace.close()
+        raise TraceError(f"{path} is not the file any more that was opened when it was pickled: it was changed, or replaced. Open it by its path.")
+    return trace
 
 
 def diff(before: "os.PathLike[str] | str", after: "os.PathLike[str] | str", *arguments: str) -> "list[dict[str, Any]]":
