@@ -32,7 +32,7 @@ struct KernelOptions {
   std::string cache_control = "none";
   std::string page = "details";
   std::vector<std::string> source_folders;
-  double timeout = 0;  // seconds; 0: none
+  double timeout = 300;  // seconds; 0: none
   std::string save;
   std::string chip;
   bool imports_sources = false;

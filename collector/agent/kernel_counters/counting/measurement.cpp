@@ -139,8 +139,9 @@ void watch() noexcept {
   const std::int64_t since = measuring_since.load();
   if (since == 0 || monotonic_now() - since < kLongMeasurement || told_of_long.exchange(true)) return;
   tell(ComponentState::kRecording, Severity::kWarning,
-       "The kernel %s has run for %d s now that its counters are read. If it waits for another kernel, or for the program, leave it out with "
-       "--kernel-name, or count it with the mode spread.",
+       "The kernel %.150s has run for %d s now that its counters are read. If it waits for another kernel, or for the program, it never ends: end the program, "
+       "and record it without --kernels=counters (lanescope profile), or leave the kernel out with --kernel-name or count it with --replay-mode range "
+       "(lanescope kernels).",
        all().running, static_cast<int>(kLongMeasurement / kSecond));
 }
 }  // namespace lanescope::agent::kernel_counters
