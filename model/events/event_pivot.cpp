@@ -7,6 +7,7 @@
 
 #include "model/events/column_reader.h"
 #include "model/events/name_family.h"
+#include "model/trace/saturated.h"
 #include "range_finder.h"
 #include "track_texts.h"
 
@@ -198,7 +199,7 @@ void PivotSums::add(std::span<const EventRef> events) {
         group.longest = some[i];
       }
       group.minimum = group.count == 0 ? duration : std::min(group.minimum, duration);
-      group.total += duration;
+      group.total = saturated_sum(group.total, duration);
       ++group.count;
     }
   }

@@ -11,6 +11,7 @@
 
 #include "model/events/name_family.h"
 #include "model/events/samples.h"
+#include "model/trace/saturated.h"
 #include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope {
@@ -60,7 +61,7 @@ class ByName {
       Entry& entry = entries_[number];
       const Nanoseconds duration = trace_.lane(event.lane).duration(event.index);
       entry.durations.push_back(duration);
-      entry.total += duration;
+      entry.total = saturated_sum(entry.total, duration);
       ++entry.count;
       entry.minimum = std::min(entry.minimum, duration);
       if (duration <= entry.maximum) continue;
@@ -211,7 +212,7 @@ class WindowSums {
     if (number == sums_.size()) sums_.push_back({kind, name, 0, 0, least, greatest});
     NameSum& sum = sums_[number];
     sum.count += count;
-    sum.total += total;
+    sum.total = saturated_sum(sum.total, total);
     sum.minimum = std::min(sum.minimum, least);
     sum.maximum = std::max(sum.maximum, greatest);
   }

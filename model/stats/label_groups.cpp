@@ -4,6 +4,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "model/trace/saturated.h"
 #include "model/trace/workers/parallel.h"
 
 namespace lanescope::stats {
@@ -126,11 +127,11 @@ std::vector<LabelGroups::Sum> LabelGroups::sums() {
     Sum sum{.group = places[row].group};
     const auto [plain, counted] = samples_[sum.group].all();
     for (const std::int64_t sample : plain) {
-      sum.total += sample;
+      sum.total = saturated_sum(sum.total, sample);
       ++sum.count;
     }
     for (const auto& [sample, count] : counted) {
-      sum.total += sample * static_cast<std::int64_t>(count);
+      sum.total = saturated_sum(sum.total, saturated_product(sample, static_cast<std::int64_t>(count)));
       sum.count += static_cast<std::int64_t>(count);
     }
     if (sum.count > 0) sums.push_back(sum);
@@ -144,8 +145,8 @@ Table LabelGroups::time_summary(std::string_view count_title, const std::vector<
   for (const std::string& title : label_titles) columns.push_back(texts(title));
 
   std::vector<Sum> rows = sums();
-  std::int64_t everything = 0;
-  for (const Sum& row : rows) everything += row.total;
+  double everything = 0;
+  for (const Sum& row : rows) everything += static_cast<double>(row.total);
   std::stable_sort(rows.begin(), rows.end(), [](const Sum& a, const Sum& b) { return std::tie(a.total, a.count) > std::tie(b.total, b.count); });
   Table table(std::move(columns), std::move(texts_));
   table.reserve(rows.size());
@@ -161,7 +162,7 @@ Table LabelGroups::time_summary(std::string_view count_title, const std::vector<
     const std::uint32_t group = rows[row].group;
     const Summary& s = summaries[row % kRowsAtOnce];
     cells.clear();
-    cells.insert(cells.end(), {everything > 0 ? 100.0 * static_cast<double>(s.total) / static_cast<double>(everything) : 0.0, s.total, s.count});
+    cells.insert(cells.end(), {everything > 0 ? 100.0 * static_cast<double>(s.total) / everything : 0.0, s.total, s.count});
     append_summary_cells(cells, s, percentiles);
     for (std::size_t i = 0; i < labels_of_group_; ++i) cells.emplace_back(labels_[group * labels_of_group_ + i]);
     samples_[group] = {};  // freed here, because there may be millions

@@ -1,5 +1,6 @@
 #include "model/stats/pivot_table.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace lanescope::stats {
@@ -47,15 +48,17 @@ Table pivot_table(std::span<const PivotColumn> columns, std::span<const PivotGro
   for (const PivotColumn column : columns) by.push_back(column_of(column));
   all.insert(place == ValuesAt::kFront ? all.begin() : all.end(), by.begin(), by.end());
   Table table(std::move(all));
-  Nanoseconds everything = 0;
-  for (const PivotGroup& group : groups) everything += group.total;
+  double everything = 0;
+  for (const PivotGroup& group : groups) everything += static_cast<double>(group.total);
   for (const PivotGroup& group : groups) {
-    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(group.total) / static_cast<double>(everything) : 0.0,
-                               group.total,
-                               static_cast<std::int64_t>(group.count),
-                               static_cast<double>(group.total) / static_cast<double>(group.count),
-                               group.minimum,
-                               group.maximum};
+    // A sum that is too long stays at the longest, which may be less than the shortest event times their number.
+    std::vector<Cell> cells = {
+        everything > 0 ? 100.0 * static_cast<double>(group.total) / everything : 0.0,
+        group.total,
+        static_cast<std::int64_t>(group.count),
+        std::clamp(static_cast<double>(group.total) / static_cast<double>(group.count), static_cast<double>(group.minimum), static_cast<double>(group.maximum)),
+        group.minimum,
+        group.maximum};
     std::vector<Cell> values;
     for (std::size_t i = 0; i < by.size(); ++i) values.push_back(cell_of(table, by[i], group.values[i]));
     cells.insert(place == ValuesAt::kFront ? cells.begin() : cells.end(), values.begin(), values.end());

@@ -8,6 +8,7 @@
 namespace lanescope::stats {
 namespace {
 
+__extension__ using Wide = __int128;
 using Plain = std::span<std::int64_t>;
 using Counted = std::span<const Samples::Counted>;
 
@@ -25,14 +26,17 @@ Summary summary_of(All samples) {
   Summary summary;
   summary.minimum = std::numeric_limits<std::int64_t>::max();
   summary.maximum = std::numeric_limits<std::int64_t>::min();
+  Wide total = 0;
   for_each(samples, [&](std::int64_t sample, std::int64_t count) {  // one pass, because millions of samples do not stay in the cache
     summary.count += count;
-    summary.total += sample * count;
+    total += static_cast<Wide>(sample) * count;
     summary.minimum = std::min(summary.minimum, sample);
     summary.maximum = std::max(summary.maximum, sample);
   });
   const auto size = static_cast<std::uint64_t>(summary.count);
-  summary.average = static_cast<double>(summary.total) / static_cast<double>(summary.count);
+  summary.total = static_cast<std::int64_t>(
+      std::clamp<Wide>(total, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));  // files may say that events take centuries
+  summary.average = static_cast<double>(total) / static_cast<double>(summary.count);
   double squares = 0;
   for_each(samples, [&](std::int64_t sample, std::int64_t count) {
     const double difference = static_cast<double>(sample) - summary.average;

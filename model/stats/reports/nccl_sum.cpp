@@ -289,10 +289,10 @@ Table nccl_sum(const Selection& selection, const ReportOptions& options) {
     Summary summary;
   };
   std::vector<Row> rows;
-  std::int64_t everything = 0;
+  double everything = 0;
   for (auto& [ids, group] : kernels.groups()) {
     rows.push_back({ids[0], ids[1], group.bytes, group.timed_bytes, group.time_of_bytes, group.unmatched, summarize(group.durations, options.percentiles)});
-    everything += rows.back().summary.total;
+    everything += static_cast<double>(rows.back().summary.total);
   }
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     if (a.summary.total != b.summary.total) return a.summary.total > b.summary.total;
@@ -306,8 +306,7 @@ Table nccl_sum(const Selection& selection, const ReportOptions& options) {
     columns.push_back(std::move(column));
   Table table(std::move(columns));
   for (const auto& [collective, kernel, bytes, timed_bytes, time_of_bytes, unmatched, summary] : rows) {
-    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(summary.total) / static_cast<double>(everything) : 0.0, summary.total,
-                               summary.count};
+    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(summary.total) / everything : 0.0, summary.total, summary.count};
     append_summary_cells(cells, summary, options.percentiles);
     cells.emplace_back(bytes);
     cells.emplace_back(time_of_bytes == 0 ? kNoReal : 1e9 * static_cast<double>(timed_bytes) / static_cast<double>(time_of_bytes));

@@ -107,8 +107,8 @@ std::vector<Row> rows_of(const Selection& selection, const ReportOptions& option
 Table occupancy_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
   const std::vector<Row> rows = rows_of(selection, options);
-  std::int64_t everything = 0;
-  for (const Row& row : rows) everything += row.summary.total;
+  double everything = 0;
+  for (const Row& row : rows) everything += static_cast<double>(row.summary.total);
   std::vector<Column> columns = {reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Instances")};
   append_summary_columns(columns, "", Unit::kNanoseconds, options.percentiles);
   for (Column column : {reals("Occupancy", Unit::kPercent), texts("Limited by"), texts("More with"), integers("Blocks/SM"), reals("Waves"),
@@ -119,8 +119,7 @@ Table occupancy_sum(const Selection& selection, const ReportOptions& options) {
   const DeviceTexts devices(trace);
   for (const Row& row : rows) {
     const KernelDetail& detail = trace.kernel_detail(row.detail);
-    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(row.summary.total) / static_cast<double>(everything) : 0.0, row.summary.total,
-                               row.summary.count};
+    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(row.summary.total) / everything : 0.0, row.summary.total, row.summary.count};
     append_summary_cells(cells, row.summary, options.percentiles);
     const Gpu gpu = row.gpu < trace.gpus().size() ? trace.gpus()[row.gpu] : Gpu();
     const auto multiprocessor = kernels::multiprocessor_of(gpu);

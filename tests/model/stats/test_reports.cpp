@@ -34,6 +34,28 @@ TEST_CASE("API calls of a name are summed without the version of four digits") {
         "14.3,10,1,10.0,10.0,10,10,0.0,cudaMemset\n");
 }
 
+// Twelve kernels of 9e17 ns (28 years) each run at once: together longer than a number of 64 bits can say.
+TEST_CASE("a sum that is too long stays at the longest, and its mean is right") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  for (std::uint32_t stream = 1; stream <= 12; ++stream) {
+    TrackKey key;
+    key.kind = TrackKind::kKernels;
+    key.process = process;
+    key.gpu = builder.gpu_of_device(process, 0);
+    key.stream = stream;
+    builder.add(key, {Event{0, 900'000'000'000'000'000, builder.intern("k"), 0, 0}});
+  }
+  const auto trace = builder.snapshot();
+  const auto parsed = parse_report("cuda_gpu_kern_sum", {});
+  REQUIRE(parsed);
+  const auto table = make_report(*parsed->report, *trace, parsed->options);
+  REQUIRE(table);
+  CHECK(format_table(*table, Format::kCsv) ==
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+        "100.0,9223372036854775807,12,900000000000000000.0,900000000000000000.0,900000000000000000,900000000000000000,0.0,k\n");
+}
+
 TEST_CASE("events are summed by columns that are chosen, and others are named where there is none of the name") {
   CHECK(csv("event_sum:by=kind:by=grid").find(",150,Kernel,") != std::string::npos);
   // Two kernels of 50 and 150 ns, four calls of 70 ns together.
