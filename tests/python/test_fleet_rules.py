@@ -46,12 +46,19 @@ class Rules(unittest.TestCase):
         best = max(rows.values(), key=lambda row: row["Winnable at most"] or 0)
         self.assertEqual(best["Rule"], "fp32_products")
         self.assertIn("cutlass_80_simt_sgemm_128x256_8x4_nt_align1", best["Name"])
+        self.assertTrue(any(sentence.startswith(f"Most could be won in {best['Name']}") for sentence in Fleet(paths, HERE).ask("kernels").sentences))
         with tempfile.TemporaryDirectory() as folder:
             support.lanescope("analyze", "-q", "-f", "json", "-r", "fp32_products", "-o", f"{folder}/x", paths[0])
             said: "dict[str, int]" = {}  # in the loop, and once
             for row in json.loads((pathlib.Path(folder) / "x_fp32_products.json").read_text()):
                 said[row["Kernel"]] = said.get(row["Kernel"], 0) + row["Winnable at Most (ns)"]
         self.assertEqual(best["Winnable at most"], said[best["Name"]])  # the other recording has none
+
+    def test_what_is_less_than_a_hundredth_of_the_time_is_not_worth_a_sentence(self):
+        answer = Fleet(RANKS[:2], HERE).ask("kernels")
+        best = max(row["Winnable at most"] or 0 for row in answer.tables[0].records())
+        self.assertEqual(best, 152)  # ns, of 434 ms
+        self.assertFalse(any("could be won" in sentence for sentence in answer.sentences))
 
     @unittest.skipIf(make_fleet is None or shutil.which("protoc") is None, "needs protoc and Python's protobuf")
     def test_processes_that_share_a_gpu_win_the_time_once(self):

@@ -171,6 +171,9 @@ def _slowest(of_ranks: "list[tuple[float, str]]") -> "tuple[Optional[str], Optio
     return rank, 100.0 * (mean / others - 1) if others else None
 
 
+_NAMED_FROM = 100  # a hundredth of the time of all kernels, as with rules
+
+
 @recipe
 class Kernels(KernelSum):
     name, help = "kernels", "Kernels over all ranks: time, how far ranks differ, and what rules say could be won"
@@ -218,7 +221,7 @@ class Kernels(KernelSum):
         columns = ["Name", "Share (%)", "Total", "Count", "Mean", "Median", "Ranks", "Slowest rank", "Slower than others (%)", "Rule", "Winnable at most"]
         answer.tables.insert(0, ResultTable("kernels", columns, rows, dict.fromkeys(("Total", "Mean", "Median", "Winnable at most"), "ns")))
         answer.sentences += sums.sentences
-        if winnable := [row for row in rows if row[10]]:
+        if winnable := [row for row in rows if row[10] and row[10] * _NAMED_FROM >= total]:
             most = max(winnable, key=lambda row: row[10])
             answer.sentences.append(f"Most could be won in {most[0]}: {cell_text(most[10], 'ns')} at most over all ranks, says the rule {most[9]}.")
         return answer
