@@ -8,6 +8,10 @@
 namespace lanescope::ui {
 
 void MainWindow::connectKernels() {
+  // The keyboard stays with the timeline.
+  connect(timeline_, &timeline::TimelineView::eventActivated, this, [this](EventRef event) {
+    if (state_.trace() && state_.trace()->track_of(event.lane).key.kind == TrackKind::kKernels) docks_->raise(kernel_);
+  });
   connect(binding_, &TimelineBinding::kernelRequested, this, [this](EventRef kernel) {
     state_.setSelectedEvent(kernel);
     docks_->enter(kernel_);

@@ -16,6 +16,7 @@
 #include "analysis/findings_panel.h"
 #include "fixture/gestures.h"
 #include "fixture/main_window_fixture.h"
+#include "fixture/menus.h"
 #include "kernels/code_table.h"
 #include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
@@ -97,6 +98,38 @@ class KernelsTest : public QObject {
     QCOMPARE(leads_to("cuda_streams.trace", "longest"), std::string("the longest"));
     const std::string with_counters = leads_to("kernel_counters.trace", "counters");
     QVERIFY2(with_counters != "nothing" && !with_counters.starts_with("no"), with_counters.c_str());
+  }
+
+  void aDoubleClickOnAKernelShowsWhatIsKnownOfIt() {
+    auto window = window_of(recorded("cuda_streams.trace"));
+    QVERIFY(window && settle(*window));
+    QVERIFY(window->kernel().visibleRegion().isEmpty());
+    auto& view = window->timelineView();
+    QWidget* canvas = part(*window, "Timeline rows");
+    const auto double_click = [&](EventRef event) {
+      window->state().activate(event);  // so that it is in sight
+      if (!settle(*window)) return false;
+      for (int y = 1; y < canvas->height(); y += 3)
+        for (int x = canvas->width() / 4; x < canvas->width(); x += canvas->width() / 8) {
+          QTest::mouseMove(canvas, QPoint(x, y));
+          if (view.hoveredEvent() != event) continue;
+          QTest::mouseDClick(canvas, Qt::LeftButton, Qt::NoModifier, QPoint(x, y));
+          return settle(*window);
+        }
+      return false;
+    };
+    const Trace& trace = *window->state().trace();
+    EventRef kernel, call;
+    for (const Track& track : trace.tracks()) {
+      if (track.key.kind == TrackKind::kKernels) kernel = {track.lanes.front(), 0};
+      if (track.key.kind == TrackKind::kCudaApi) call = {track.lanes.front(), 0};
+    }
+    QVERIFY(double_click(call));
+    QVERIFY(window->kernel().visibleRegion().isEmpty());
+    QVERIFY(double_click(kernel));
+    QVERIFY(wait_for([&] { return !window->kernel().visibleRegion().isEmpty(); }));
+    const QString told = window->kernel().findChild<QTextBrowser*>()->toPlainText();
+    QVERIFY2(told.contains("ccupancy"), qPrintable(told));
   }
 
   // The splitters between the text and the charts stay where the user put them, whichever kernels are chosen: with counters, with samples, or with neither.
