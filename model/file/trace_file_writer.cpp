@@ -76,9 +76,11 @@ FrameContent most_content(const FrameHeader& header) {
   return {header.raw_size, header.raw_size / kShortestEntry, header.raw_size};
 }
 
+// `events`: what the frame's header says, which may be wrong. An event takes at least a byte of the payload.
 Taken taken(const FrameContent& content, std::uint64_t events) {
   constexpr std::uint64_t kEventPayload = 40;  // approximate maximum of bytes in the columns of an event
   if (content.unpacked == 0) return {};        // readers skip damaged frames
+  events = std::min<std::uint64_t>(events, content.unpacked);
   const std::uint64_t of_events = std::min<std::uint64_t>(content.unpacked, kEventPayload * events);
   const std::uint64_t copied = std::max<std::uint64_t>(content.text_bytes, content.unpacked - of_events);
   return {.unpacked = content.unpacked,

@@ -9,47 +9,22 @@
 #include <fstream>
 #include <random>
 
+#include "change_bytes.h"
 #include "fuzz_target.h"
 
 extern "C" [[gnu::weak]] std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned int seed);
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 
+using namespace lanescope;
+
 namespace {
 
 std::mt19937 random_number(1);
 
-std::string mutated(std::string input) {
-  std::mt19937& random = random_number;
-  const auto position = [&] { return input.empty() ? 0 : random() % input.size(); };
-  for (unsigned changes = 1 + random() % 6; changes > 0; --changes) {
-    switch (random() % 6) {
-      case 0:
-        input.resize(position());
-        break;
-      case 1:
-        if (!input.empty()) input[position()] = static_cast<char>(random());
-        break;
-      case 2:
-        if (!input.empty()) input[position()] ^= static_cast<char>(1u << random() % 8);
-        break;
-      case 3:
-        input.insert(position(), std::string(1 + random() % 9, static_cast<char>(random())));
-        break;
-      case 4:
-        if (const std::size_t at = position(); at + 4 <= input.size()) input.replace(at, 4, 4, static_cast<char>(random() % 2 ? 0xff : 0x00));
-        break;
-      case 5:
-        if (const std::size_t at = position(); at < input.size()) input.insert(position(), input.substr(at, random() % 200));
-        break;
-    }
-  }
-  return input;
-}
-
 void run(const std::string& input) { LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size()); }
 
 std::string changed(const std::string& input) {
-  if (LLVMFuzzerCustomMutator == nullptr) return mutated(input);
+  if (LLVMFuzzerCustomMutator == nullptr) return fuzz::changed_bytes(input, random_number);
   std::string result = input;
   result.resize(2 * input.size() + 4096);
   result.resize(LLVMFuzzerCustomMutator(reinterpret_cast<std::uint8_t*>(result.data()), input.size(), result.size(), random_number()));
@@ -73,13 +48,6 @@ std::vector<std::string> contents_of(const std::filesystem::path& path) {
 }
 
 }  // namespace
-
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most) {
-  const std::string result = mutated({reinterpret_cast<const char*>(data), size});
-  const std::size_t kept = std::min(result.size(), most);
-  std::memcpy(data, result.data(), kept);
-  return kept;
-}
 
 int main(int argc, char** argv) {
   LLVMFuzzerInitialize(&argc, &argv);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# sweep.sh PROGRAMS [short]: makes hostile files of 10 MB and runs every command, and the viewer, on each. Prints a table of processor time and
-# peak memory. Fails if one took more than 5 s or 1 GiB (and 2 us for each event that it wrote) or did not end by itself, or if a file of
-# ours contained more events than its size allows. Takes hours; `short`, which ctest runs, tries some
+# sweep.sh PROGRAMS [short]: makes hostile files of 10 MB, and recordings that were changed at random, and runs every command, and the viewer, on each. Prints a
+# table of processor time and peak memory. Fails if one took more than 5 s or 1 GiB (and 2 us for each event that it wrote) or did not end by itself, or if a
+# file of ours contained more events than its size allows. Takes hours; `short`, which ctest runs, tries some
 # files with the commands that would take minutes to hours without their limits, and allows 60 s, so that no machine is too slow.
 set -euo pipefail
 programs=${1:?"Use: sweep.sh PROGRAMS [short]"}
@@ -10,12 +10,26 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 bytes=9900000
 
+# change COUNT SEED: makes so many changed recordings of small real ones, as logs and compacted.
+change() {
+  mkdir "$folder/whole"
+  find "$here/../data" -name '*.trace' -size -150k -exec cp {} "$folder/whole" \;
+  for log in "$folder"/whole/*.trace; do "$programs/lanescope" export -q -t trace -o "${log%.trace}-compacted.trace" "$log"; done
+  "$programs/lanescope_changed_recordings" "$folder/changed" "$1" "$2" "$folder"/whole/*.trace >/dev/null
+}
+
 if [ "${2:-}" != short ]; then
   "$programs/lanescope_hostile_files" "$folder" "$bytes" >/dev/null
   python3 "$here/foreign_files.py" "$folder" "$bytes" >/dev/null
   mkdir "$folder/others"
   python3 "$here/other_inputs.py" "$folder/others" "$bytes" >/dev/null
-  exec python3 "$here/measure.py" --programs "$programs" --all "$folder"/*.* "$folder"/others/*.{fleet.json,notes,functions.json,command}
+  status=0
+  python3 "$here/measure.py" --programs "$programs" --all "$folder"/*.* "$folder"/others/*.{fleet.json,notes,functions.json,command} || status=1
+  seed=$RANDOM
+  echo "changed recordings: seed $seed"
+  change 500 "$seed"
+  python3 "$here/measure.py" --programs "$programs" "$folder"/changed/* || status=1
+  exit "$status"
 fi
 status=0
 measure() {
@@ -61,6 +75,8 @@ try_traces info,stats,trace compacted_counters_that_lie compacted_counters_beyon
 try_traces report,python counters_of_many_gpus counters_of_many_groups
 try_traces python empty_texts empty_queues falling_marks kernels_of_many_dictionaries compacted_single_events
 [ ! -x "$programs/lanescope-ui" ] || try_traces viewer long_output
+change 8 1
+measure 60 --commands info,rules,diff,sqlite,trace,query,report,kernels "$folder"/changed/*
 if [ -x "$programs/lanescope-ui" ]; then
   python3 "$here/other_inputs.py" "$folder" "$bytes" controls lines_that_are_no_notes rows columns keys >/dev/null
   measure 20 "$folder"/*.notes "$folder"/*.fleet.json

@@ -103,6 +103,20 @@ TEST_CASE("in front of frames that say too much in too few bytes comes padding, 
   CHECK(reader->indexed_events() == events);
 }
 
+TEST_CASE("a frame whose header says more events than its payload has bytes for gets no padding for them") {
+  const TemporaryFolder folder;
+  auto writer = TraceFileWriter::create(folder.path() / "false.trace", Overwrite::kRefuse);
+  REQUIRE(writer);
+  FrameHeader header;
+  header.type = GENERATE(proto::FRAME_EVENTS, proto::FRAME_OUTPUT, proto::FRAME_LANE_SEGMENT);
+  header.event_count = 0xffff'ffff;
+  std::vector<std::byte> frame;
+  append_frame(header, std::string(5'000, '\0'), frame);
+  for (int i = 0; i < 3; ++i) REQUIRE(writer->append(frame));
+  REQUIRE(writer->finish());
+  CHECK(writer->size() < 5'000);
+}
+
 TEST_CASE("a file is the same whether it is told what its frames hold, or finds it out, or finds it out of some") {
   const TemporaryFolder folder;
   std::vector<std::string> files;
