@@ -343,7 +343,7 @@ int EventsPanel::columnCount() const { return table_->horizontalHeader()->count(
 
 void EventsPanel::restoreHeaderState(const QByteArray& state, int columns) {
   QHeaderView* header = table_->horizontalHeader();
-  if (!header->restoreState(state)) return;
+  if (!restore_header(*header, state)) return;
   const int run = EventTableModel::columnOf(EventColumn::kRun);
   if (columns <= run) placeRunColumn();  // the state is from a version without this column, which is last now
   header->setSectionHidden(run, !shows_runs_);

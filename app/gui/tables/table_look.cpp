@@ -74,6 +74,16 @@ class LinesOfFont : public QObject {
 
 }  // namespace
 
+bool restore_header(QHeaderView& header, const QByteArray& state) {
+  const QByteArray before = header.saveState();
+  if (!header.restoreState(state)) return false;
+  const int columns = header.model() == nullptr ? header.count() : header.model()->columnCount(header.rootIndex());
+  bool has_others = header.count() != columns || header.sortIndicatorSection() >= columns;
+  for (int column = 0; column < columns && !has_others; ++column) has_others = header.visualIndex(column) >= columns;
+  if (has_others) header.restoreState(before);
+  return !has_others;
+}
+
 QColor hover_color() {
   QColor color = QGuiApplication::palette().color(QPalette::Highlight);
   color.setAlpha(56);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include <QHeaderView>
 #include <QTableView>
 
 namespace lanescope::ui {
@@ -13,6 +14,10 @@ void apply_table_look(QTableView& table);
 
 // Of a line of a table or of another list, in pixels.
 [[nodiscard]] int line_height(const QAbstractItemView& list);
+
+// As QHeaderView::restoreState(), but returns false and leaves the header as it is if the state has columns that the table lacks: a later version of the
+// viewer, which uses the same settings, may have stored it.
+[[nodiscard]] bool restore_header(QHeaderView& header, const QByteArray& state);
 
 // The background of what is under the cursor, in this or another view.
 [[nodiscard]] QColor hover_color();

@@ -4,6 +4,7 @@
 #include <QSplitter>
 
 #include "tables/result_table.h"
+#include "tables/table_look.h"
 
 namespace lanescope::ui {
 namespace {
@@ -20,7 +21,7 @@ QList<Part*> named(const QWidget& window) {
 
 void restore_panels(const QWidget& window, const Settings& settings) {
   for (QSplitter* splitter : named<QSplitter>(window)) splitter->restoreState(settings.panelPart(splitter->objectName()).toByteArray());
-  for (QHeaderView* header : named<QHeaderView>(window)) header->restoreState(settings.panelPart(header->objectName()).toByteArray());
+  for (QHeaderView* header : named<QHeaderView>(window)) static_cast<void>(restore_header(*header, settings.panelPart(header->objectName()).toByteArray()));
   for (ResultTable* table : named<ResultTable>(window)) table->setChosenWidths(settings.panelPart(table->objectName()).toMap());
 }
 

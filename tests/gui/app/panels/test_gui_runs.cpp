@@ -4,10 +4,14 @@
 #include <QAccessible>
 #include <QCategoryAxis>
 #include <QComboBox>
+#include <QDockWidget>
 #include <QHeaderView>
 #include <QLabel>
+#include <QMainWindow>
 #include <QPushButton>
 #include <QSet>
+#include <QSettings>
+#include <QStandardItemModel>
 
 #include "fixture/gestures.h"
 #include "fixture/main_window_fixture.h"
@@ -64,6 +68,62 @@ class RunsTest : public QObject {
     settings.setEventsHeader(settings.eventsHeader(), run);  // as stored by a version with one column less
     MainWindow window(ui::Layout::kRemembered);
     QCOMPARE(header_of(window)->visualIndex(run), 1);
+  }
+
+  // Versions that lie side by side share their settings. A later one may have more columns, panels and choices than this one.
+  void settingsOfALaterVersionLeaveThisOneWhole_data() {
+    QTest::addColumn<bool>("sortedByTheNewColumn");
+    QTest::newRow("sorted by a new column") << true;
+    QTest::newRow("sorted by a column of both") << false;
+  }
+  void settingsOfALaterVersionLeaveThisOneWhole() {
+    QFETCH(bool, sortedByTheNewColumn);
+    const QString path = QString::fromLocal8Bit(qgetenv("XDG_CONFIG_HOME")) + "/lanescope/lanescope-ui.ini";
+    const auto headers_of = [](MainWindow& window) {
+      QList<QHeaderView*> headers{events_table(window)->horizontalHeader()};
+      for (const char* name : {"statistics-header", "samples-top-down", "samples-bottom-up"}) headers += window.findChild<QHeaderView*>(name);
+      return headers;
+    };
+    const auto of_later_version = [&](const QHeaderView& ours) {  // two more columns, one of them in front
+      QStandardItemModel model(0, ours.count() + 2);
+      QHeaderView header(Qt::Horizontal);
+      header.setModel(&model);
+      header.moveSection(ours.count() + 1, 0);
+      header.setSortIndicator(sortedByTheNewColumn ? ours.count() + 1 : 0, Qt::AscendingOrder);
+      return header.saveState();
+    };
+    MainWindow before(ui::Layout::kInitial);
+    QList<int> columns;
+    for (const QHeaderView* header : headers_of(before)) columns += header->count();
+    QByteArray window_state;
+    {
+      QMainWindow later;
+      auto* panel = new QDockWidget(&later);
+      panel->setObjectName("panel-of-a-later-version");
+      later.addDockWidget(Qt::LeftDockWidgetArea, panel);
+      window_state = later.saveState(99);
+    }
+    {
+      ui::Settings settings;
+      settings.setWindowGeometry(before.saveGeometry());
+      settings.setWindowState(window_state);
+      settings.setEventsHeader(of_later_version(*headers_of(before)[0]), columns[0] + 2);
+      for (const QHeaderView* header : headers_of(before).mid(1)) settings.setPanelPart(header->objectName(), of_later_version(*header));
+    }
+    QSettings(path, QSettings::IniFormat).setValue("later/choice", "kept");
+
+    MainWindow window(ui::Layout::kRemembered);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    const QList<QHeaderView*> headers = headers_of(window);
+    for (qsizetype i = 0; i < headers.size(); ++i) {
+      QCOMPARE(headers[i]->count(), columns[i]);
+      QVERIFY(headers[i]->sortIndicatorSection() < columns[i]);
+      for (int column = 0; column < columns[i]; ++column) QVERIFY(headers[i]->visualIndex(column) < columns[i]);
+    }
+    QCOMPARE(events_table(window)->model()->rowCount(), int(kEvents));
+    QVERIFY(window.close());
+    QCOMPARE(QSettings(path, QSettings::IniFormat).value("later/choice").toString(), QString("kept"));
   }
 
   void eventsSayOfWhichRunTheyAre() {
