@@ -52,6 +52,13 @@ function(lanescope_small NAME)
   endif()
 endfunction()
 
+# lanescope_small_sources(SOURCES...): the same for some files of a library.
+function(lanescope_small_sources)
+  if(LANESCOPE_PORTABLE)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
+  endif()
+endfunction()
+
 # lanescope_recorder_program(NAME PARTS): a program beside lanescope, made from main.cpp and the library PARTS. In packages of the recorder its code is in
 # lanescope, and a small program of this name runs that.
 function(lanescope_recorder_program NAME PARTS)
