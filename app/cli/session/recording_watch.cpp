@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "collector/session/distant_reader.h"
 #include "memory_budget.h"
 #include "model/file/trace_file.h"
 #include "model/trace/completeness.h"
@@ -264,7 +265,10 @@ void print_outcome(const session::Recording& recording, const session::Recording
   // What was recorded is written after the end of the recording, which the program may not outlive.
   const auto is_there = [](pid_t pid) { return kill(pid, 0) == 0 || errno == EPERM; };
   const bool runs = !outcome.target && outcome.reason != session::EndReason::kTargetExited && is_there(recording.target_pid());
-  if (runs) std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";
+  if (!runs) return;
+  std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";
+  if (!recording.was_attached_to() && session::open_distant_reading().valid())
+    std::cerr << "What it prints from here on is not kept. To keep it, let the program write into a file there.\n";
 }
 
 }  // namespace

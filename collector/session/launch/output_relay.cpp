@@ -270,6 +270,13 @@ class RelayProcess {
            DistantReadingLook(reading_).must_wait(static_cast<std::size_t>(stream.piece.stream), static_cast<std::uint64_t>(file.st_size));
   }
 
+  // Nobody can read the rest of a file that was removed, and it would fill the disk: the recording is over, and the target runs on.
+  void leave_removed_file(Stream& stream) const {
+    struct stat file {};
+    if (has_distant_reader(stream) && stream.destination >= 0 && fstat(stream.destination, &file) == 0 && file.st_nlink == 0)
+      close(std::exchange(stream.destination, -1));
+  }
+
   // What the relay before this one had read goes on from where that was. It may have been killed between a call and its note of it.
   void succeed() {
     const bool is_in_doubt = is_in_call_.exchange(false);
@@ -280,6 +287,7 @@ class RelayProcess {
 
   void take(Stream& stream) {
     if (has_distant_reader(stream) && DistantReadingLook(reading_).has_left(static_cast<std::size_t>(stream.piece.stream))) return lose_reader(stream);
+    leave_removed_file(stream);
     const NotedCall noted(is_in_call_);
     const ssize_t size = read(stream.source, stream.piece.bytes.data(), piece_bytes_);
     if (size < 0 && errno == EINTR) return;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -304,6 +305,33 @@ TEST_CASE("a program there whose output is read slowly waits, and what is stored
   REQUIRE(wait4(recorder, &status, 0, &used) == recorder);
   CHECK(WEXITSTATUS(status) == 5);
   CHECK(used.ru_maxrss < 80 << 10);  // KiB: what waits on this machine is bounded, too
+}
+
+TEST_CASE("of a program that runs on there behind its recording, nobody reads the output, which is said and fills no disk") {
+  const TwoMachines machines;
+  constexpr off_t kKept = 1 << 20;
+  const auto file = [&](const char* name) { return (machines.here() / name).string(); };
+  const auto until = [&](const char* name) { return "until [ -e " + file(name) + " ]; do sleep 0.05; done; "; };
+  const Ran ran =
+      machines.run(quietly("profile", {"-o", "run", "-d", "0.3", "--kill", "none", "sh", "-c",
+                                       "echo begun; " + until("go") + "head -c 5000000 /dev/zero; echo > " + file("printed") + "; " + until("end")}));
+  CHECK(ran.output == "begun\n");
+  CHECK_THAT(ran.messages, contains_text("The program still runs") && contains_text("What it prints from here on is not kept."));
+  CHECK(machines.count_there() == 0);
+  std::ofstream(file("go")) << '\n';
+  await([&] { return fs::exists(file("printed")); });
+  off_t largest = -1;
+  std::error_code gone;
+  for (fs::directory_iterator process("/proc"), none; process != none; process.increment(gone))
+    for (fs::directory_iterator entry(process->path() / "fd", gone); !gone && entry != none; entry.increment(gone)) {
+      std::error_code unreadable;
+      struct stat facts {};
+      if (fs::read_symlink(entry->path(), unreadable).string().starts_with(machines.there().string()) && stat(entry->path().c_str(), &facts) == 0)
+        largest = std::max(largest, facts.st_size);
+    }
+  CHECK(largest >= 0);  // the relay, which reads what the program prints
+  CHECK(largest < kKept);
+  std::ofstream(file("end")) << '\n';
 }
 
 TEST_CASE("a file there that is not there is no wrong usage, nor is a program that is not here") {
