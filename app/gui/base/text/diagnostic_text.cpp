@@ -71,8 +71,9 @@ constexpr std::array kDiagnostics = {
     to_translate("Counters of kernels were read for {seconds} s, as long as they may be: later launches are not measured. More: {option}"),
     to_translate("Counters of ranges are not read: this CUPTI or this driver can't count them."),
     to_translate("Instructions of kernels are not counted from here on: CUPTI faulted when it was shown their code. The program runs on."),
-    to_translate("The kernel {kernel} has run for {count} s now that its counters are read. If it waits for another kernel, or for the program, leave it "
-                 "out with --kernel-name, or count it with the mode spread."),
+    to_translate("The kernel {kernel} has run for {count} s now that its counters are read. If it waits for another kernel, or for the program, it never ends: "
+                 "end the program, and record it without --kernels=counters (lanescope profile), or leave the kernel out with --kernel-name or count it with "
+                 "--replay-mode range (lanescope kernels)."),
     to_translate("PC samples are not recorded from here on: CUPTI faulted when it was asked for them. All else is recorded, and the program runs on."),
     to_translate("PC samples are not recorded: liblanescope-kernels.so can't be loaded from beside the agent. Install Lanescope whole."),
     to_translate("PC samples are not recorded: this libcupti has no PC sampling, or liblanescope-kernels.so is of another version than the agent."),
