@@ -3,9 +3,15 @@ import collections
 import sys
 import unittest
 
-result = unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromName(sys.argv[1]))
-for reason, count in collections.Counter(reason for _, reason in result.skipped).items():
-    print(f"{reason}: {count} not tried")
-if not result.wasSuccessful() or result.testsRun + len(result.skipped) == 0:
-    sys.exit(1)
-sys.exit(77 if 2 * len(result.skipped) > result.testsRun else 0)
+
+def main():
+    result = unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromName(sys.argv[1]))
+    for reason, count in collections.Counter(reason for _, reason in result.skipped).items():
+        print(f"{reason}: {count} not tried")
+    if not result.wasSuccessful() or result.testsRun + len(result.skipped) == 0:
+        return 1
+    return 77 if 2 * len(result.skipped) > result.testsRun else 0
+
+
+if __name__ == "__main__":  # processes that a test spawns import this file
+    sys.exit(main())
