@@ -7,6 +7,7 @@
 --update  updates the translations to match the sources: new texts are added without a translation, and texts that are gone are dropped.
 
 A text is its own key. Texts are found by the marks in the sources (MARKS), and in whole files that are tables of words (WORDS)."""
+import collections
 import pathlib
 import re
 import sys
@@ -107,14 +108,20 @@ def source_texts():
     return {text: name for text, name in found.items() if is_text(text)}
 
 
-def read(path):
-    """The head of the file, and the translation of each text."""
+def entries(path):
+    """The head of the file, and its pairs of a text and its translation."""
     head, _, body = path.read_text().partition("\n\n")
-    texts = {}
+    pairs = []
     for entry in filter(str.strip, body.split("\n\n")):
         english, translated = (unquoted("".join(re.findall(LITERAL, part))) for part in re.split(r"^msgstr ", entry, flags=re.M)[:2])
-        texts[english] = translated
-    return head, texts
+        pairs.append((english, translated))
+    return head, pairs
+
+
+def read(path):
+    """The head of the file, and the translation of each text."""
+    head, pairs = entries(path)
+    return head, dict(pairs)
 
 
 def write(path, head, texts, sources):
@@ -142,6 +149,8 @@ def out_of_step(path, sources):
     _, texts = read(path)
     lines = [f"has no translation of {sources[text]}: {text!r}" for text in sources if not texts.get(text)]
     lines += [f"translates what no source has: {text!r}" for text in texts if text not in sources]
+    counts = collections.Counter(text for text, _ in entries(path)[1])
+    lines += [f"translates {count} times: {text!r}" for text, count in counts.items() if count > 1]
     return [f"{path.relative_to(ROOT)} {line}" for line in lines]
 
 
