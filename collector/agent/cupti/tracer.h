@@ -96,6 +96,7 @@ class Tracer {
   void take_finished_records() noexcept;
   void take_all_records() noexcept;  // including records of work that has not ended
   void tell_unfinished(std::uint64_t count) noexcept;
+  void tell_missing_faults() noexcept;      // of unified memory
   void release_late_graph_work() noexcept;  // all of its records were read; reports what was left out
   void publish_counts() noexcept;
   void publish_unread() noexcept;  // any thread: tells the host what is missing, however the process ends

@@ -336,6 +336,7 @@ void Tracer::take_all_records() noexcept {
   if (is_over_) return;
   records_->set_reading(Reading::kOngoing);
   tell_unfinished(records_->counts().unfinished - unfinished);
+  tell_missing_faults();
   release_late_graph_work();
   read_clock(monotonic_now());
   write_out();
@@ -356,6 +357,19 @@ void Tracer::tell_unfinished(std::uint64_t count) noexcept {
          "Kernels and copies that had not ended when the recording did: %llu. They are not shown, for CUPTI has no times of them; their "
          "calls are. The first kernel: %.*s.",
          number, static_cast<int>(name.size()), name.data());
+}
+
+void Tracer::tell_missing_faults() noexcept {
+  const UnifiedMemoryCounts counts = records_->take_unified_memory_counts();
+  const auto without_faults = [&](const PageMoves& moves, std::uint64_t extra) {
+    return (choice_.extras & extra) != 0 && moves.faults == 0 ? moves.migrations : 0;
+  };
+  const std::uint64_t migrations = without_faults(counts.cpu, channel::kCpuPageFaults) + without_faults(counts.gpu, channel::kGpuPageFaults);
+  if (migrations == 0) return;
+  tell(DiagnosticKind::kLoss, ComponentState::kRecording, Severity::kWarning,
+       "Records of unified memory are missing: CUPTI told of %llu migrations that followed page faults, and of none of these faults. The driver drops records "
+       "of both while all processors are busy.",
+       static_cast<unsigned long long>(migrations));
 }
 
 void Tracer::release_late_graph_work() noexcept {

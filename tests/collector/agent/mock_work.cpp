@@ -153,7 +153,7 @@ void mock_cupti_memory() {
   deliver_usage(m, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, kAddress, now + 20);
   deliver_pool(m, now + 30);
   deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, 64 << 10, now + 100);
-  deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT, 2, now + 90);
+  if (!says("MOCK_CUPTI_LOSES", "faults of the GPU")) deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT, 2, now + 90);
   deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT, reinterpret_cast<std::uint64_t>(&mock_cupti_memory), now + 80);
   deliver_event(m, now + 300);
 }

@@ -555,6 +555,28 @@ TEST_CASE("of unified memory, what was asked for alone is recorded") {
   CHECK(decoded.event_waits.empty());
 }
 
+TEST_CASE("migrations without the page faults that caused them are told as a loss") {
+  const auto losses = [](std::uint32_t asked_for, const std::map<std::string, std::string>& environment) {
+    TestHost host;
+    host.configure = [=](channel::Settings& settings) {
+      settings.recording = 1;
+      settings.trace_cuda = 1;
+      settings.cuda_extras = asked_for;
+    };
+    REQUIRE(host.run({kProgram, "0", "memory"}, environment) == 0);
+    std::vector<std::string> told;
+    for (const ReadRecord& record : diagnostics(*host.processes[0]))
+      if (record.text.find("unified memory") != std::string::npos) told.push_back(record.text);
+    return told;
+  };
+  const auto lost = mock_with("MOCK_CUPTI_LOSES", "faults of the GPU");
+  const std::vector<std::string> told = losses(channel::kCpuPageFaults | channel::kGpuPageFaults, lost);
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], contains_text("Records of unified memory are missing") && contains_text(" 1 migrations "));
+  CHECK(losses(channel::kCpuPageFaults | channel::kGpuPageFaults, kMock).empty());
+  CHECK(losses(channel::kCpuPageFaults, lost).empty());  // nobody asked for faults of the GPU
+}
+
 TEST_CASE("a host that reads nothing costs records, which are counted, and never the program") {
   TestHost host;
   host.reads = false;

@@ -52,6 +52,8 @@ constexpr std::array kDiagnostics = {
     to_translate("GPU activity of {process} is not recorded: CUPTI had not begun when the recording ended. It waits for the CUDA driver's lock, which a "
                  "program whose queue of launches is always full keeps. Attach for longer or once more, or start the program with lanescope profile."),
     to_translate("GPU activity is recorded with {cupti}."),
+    to_translate("Records of unified memory are missing: CUPTI told of {count} migrations that followed page faults, and of none of these faults. The driver "
+                 "drops records of both while all processors are busy."),
     to_translate("CUDA events are not recorded: {cupti} can't tell when streams come past them."),
     to_translate("NVTX of {count} child processes is not recorded: they were forked while it was set up. Make an NVTX call before the first fork."),
     to_translate("Counters of kernels are not read from here on: there is no room for them, on the disk of the recording's folder (TMPDIR) or by the "

@@ -89,6 +89,8 @@ void RecordReader::add_migration(const CUpti_ActivityUnifiedMemoryCounter3& reco
   shape.source_device = from_device ? record.srcId : device;
   shape.destination_device = device;
   shape.asynchronous = 1;
+  if (record.flags == CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE && copy_kind != kUnifiedDeviceToDevice)
+    ++(to_device ? unified_memory_.gpu : unified_memory_.cpu).migrations;
   copy.bytes = record.value;
   copy.queue = events_.queue(default_queue(device));
   copy.shape = events_.copy_shape(shape);
@@ -100,6 +102,7 @@ void RecordReader::add_migration(const CUpti_ActivityUnifiedMemoryCounter3& reco
 void RecordReader::add_cpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& record) noexcept {
   encode::PageFault fault;
   if (!convert(record.start, record.start, fault.time)) return;
+  ++unified_memory_.cpu.faults;
   fault.address = record.address;
   fault.program_counter = record.value;
   Dl_info place{};
@@ -113,6 +116,7 @@ void RecordReader::add_cpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& reco
 void RecordReader::add_gpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& record) noexcept {
   encode::PageFault fault;
   if (!convert(record.start, record.end, fault.time)) return;
+  ++unified_memory_.gpu.faults;
   fault.device = record.srcId + 1;
   fault.address = record.address;
   fault.count = record.value;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 #include "agent/core/clock.h"
 #include "agent/core/memory/page_buffer.h"
@@ -21,6 +22,16 @@ struct RecordCounts {
   std::uint64_t produced = 0;    // events read
   std::uint64_t invalid = 0;     // of these, left out because their times are invalid
   std::uint64_t unfinished = 0;  // of these, left out because they have no times, or those of other work: they were the last when the recording ended
+};
+
+// On one side of unified memory. The driver's queue of these records has a fixed length. Records that do not fit are dropped, and CUPTI does not tell how many.
+struct PageMoves {
+  std::uint64_t migrations = 0;  // to this side because it accessed a page
+  std::uint64_t faults = 0;      // of this side
+};
+struct UnifiedMemoryCounts {
+  PageMoves cpu;
+  PageMoves gpu;
 };
 
 enum class Reading { kOngoing, kLast };  // kLast: the records of a forced flush at the end of a recording
@@ -56,6 +67,8 @@ class RecordReader {
   void flush_resources() noexcept;
 
   [[nodiscard]] const RecordCounts& counts() const noexcept { return counts_; }
+  // Of the records since the last call.
+  [[nodiscard]] UnifiedMemoryCounts take_unified_memory_counts() noexcept { return std::exchange(unified_memory_, {}); }
 
  private:
   void read_record(const CUpti_Activity& record) noexcept;
@@ -101,6 +114,7 @@ class RecordReader {
   encode::FrameWriter& frames_;
   const encode::ClockMap& clocks_;
   RecordCounts counts_;
+  UnifiedMemoryCounts unified_memory_;
   EventRecords event_records_ = EventRecords::kAbsent;
   Reading reading_ = Reading::kOngoing;
   LateGraphWork late_graph_work_;
