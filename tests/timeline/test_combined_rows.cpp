@@ -48,6 +48,21 @@ TEST_CASE("rows of several traces stand under a heading each, and those of the f
   for (LaneId lane = 0; lane < both->lanes().size(); ++lane) REQUIRE(tree.place_of(lane).has_value());
 }
 
+TEST_CASE("GPUs of several traces have one line each, and those of two compared runs are open") {
+  OneStream first, second;
+  const auto gpus_of = [&](const char* run_of_first, const char* run_of_second) {
+    const auto both = combine_traces(std::vector<TraceSource>{{.trace = first.builder.snapshot(), .label = "rank0.trace", .run = run_of_first},
+                                                              {.trace = second.builder.snapshot(), .label = "rank1.trace", .run = run_of_second}});
+    std::vector<bool> open;
+    const RowTree tree(*both);
+    for (const Row& row : tree.rows())
+      if (row.kind == RowKind::kGpu) open.push_back(row.expanded_initially);
+    return open;
+  };
+  CHECK(gpus_of("", "") == std::vector{false, false});
+  CHECK(gpus_of("A", "B") == std::vector{true, true});
+}
+
 TEST_CASE("away from its place a row says what it belongs to, and in pictures as in the window") {
   OneStream first, second;
   const auto both = combine_traces(std::vector<TraceSource>{{first.builder.snapshot(), "A  one.trace", 0}, {second.builder.snapshot(), "B  two.trace", 0}});

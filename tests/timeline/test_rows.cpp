@@ -138,6 +138,25 @@ TEST_CASE("streams that are only waited for come last and have no share") {
   REQUIRE(row_title(tree.row(rows.back())).english() == "Stream 2 waits");
 }
 
+TEST_CASE("two or more streams with less than a thousandth of the work are one line") {
+  const auto below_hardware = [](std::initializer_list<std::pair<std::uint32_t, Nanoseconds>> work) {
+    test::SmallTrace small;
+    for (const auto& [stream, time] : work) small.builder.add(small.on_gpu(TrackKind::kKernels, stream), {small.event(0, time, "gemm")});
+    const RowTree tree(*small.builder.snapshot());
+    std::vector<std::string> streams;
+    for (const RowIndex child : tree.row(*tree.find("gpu:0/hw")).children) {
+      const Row& row = tree.row(child);
+      if (row.kind != RowKind::kStream && row.kind != RowKind::kQuietStreams) continue;
+      streams.push_back(row.label.english() + (row.kind == RowKind::kQuietStreams && !row.expanded_initially ? " (closed)" : ""));
+      if (row.kind == RowKind::kQuietStreams) CHECK(row.children.size() == 2);
+    }
+    return streams;
+  };
+  CHECK(below_hardware({{7, 1'000'000}, {13, 900}, {30, 10}}) == std::vector<std::string>{"Stream 7", "2 streams with little activity (closed)"});
+  CHECK(below_hardware({{7, 1'000'000}, {13, 1'100}, {30, 10}}) == std::vector<std::string>{"Stream 7", "Stream 13", "Stream 30"});
+  CHECK(below_hardware({{7, 1'000}, {13, 1'000}}) == std::vector<std::string>{"Stream 7", "Stream 13"});
+}
+
 TEST_CASE("waits for a whole context are on no stream") {
   const std::uint32_t stream = GENERATE(0u, 0xffffffffu);
   TwoStreams small;

@@ -161,6 +161,28 @@ TEST_CASE("of many processes those are open and stand first that use the GPU, el
   CHECK(open_of(20).size() == 20);
 }
 
+TEST_CASE("a launcher that does not use the GPU stands behind the processes that it starts") {
+  TraceBuilder builder;
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    const ProcessId process = builder.process_of_instance(i);
+    builder.process(process).pid = 100 + i;
+    builder.process(process).start = i;
+    const ThreadStateSpan states[] = {{i, 1'000, {ThreadState::kRunning, 0}}};
+    add_thread_states(builder, process, 100 + i, states);
+    if (i == 1) continue;
+    TrackKey calls{TrackKind::kCudaApi, process};
+    calls.thread = builder.thread(process, 100 + i);
+    builder.add(calls, {{0, 1, builder.intern("cudaMalloc"), 0, 0}});
+  }
+  const RowTree tree(*builder.snapshot());
+  std::vector<std::string> order;
+  for (const RowIndex row : tree.row(*tree.find("processes")).children) {
+    order.push_back(tree.row(row).key);
+    CHECK(tree.row(row).expanded_initially);
+  }
+  CHECK(order == std::vector<std::string>{"process:2", "process:3", "process:1"});
+}
+
 // As a shell starts them one after the other.
 TEST_CASE("a few processes stand in the order in which they started, whichever of them are open") {
   TraceBuilder builder;

@@ -114,7 +114,8 @@ class CommunicationTime::Builder {
       if (stop_.stop_requested()) return nullptr;
       if (row.kind == RowKind::kGpuHardware && !row.all.empty()) add_gpu(row.all);
       const bool may_wait = row.kind == RowKind::kGpu || row.kind == RowKind::kGpuHardware || row.kind == RowKind::kKernels ||
-                            row.kind == RowKind::kKernelFamily || row.kind == RowKind::kKernelName || row.kind == RowKind::kStream;
+                            row.kind == RowKind::kKernelFamily || row.kind == RowKind::kKernelName || row.kind == RowKind::kStream ||
+                            row.kind == RowKind::kQuietStreams;
       if (!may_wait) continue;
       add_level(row.all);
       for (const Level& level : row.levels) add_level(level);

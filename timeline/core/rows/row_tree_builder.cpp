@@ -16,6 +16,10 @@ namespace {
 // Streams in the order in which they are shown, with the tracks of each.
 using StreamKey = std::tuple<ProcessId, std::uint32_t, std::uint32_t>;
 
+// Streams that did less than this share of their GPU's work are one row, if they are so many.
+constexpr double kQuietStreamShare = 0.001;
+constexpr std::size_t kFewestQuietStreams = 2;
+
 constexpr std::size_t kOpenParts = 2;  // if there are more traces, they are collapsed initially
 
 // CUPTI gives waits for a whole context one of these values instead of a stream.
@@ -60,13 +64,14 @@ void RowTreeBuilder::build() {
   tree_.place_of_lane_.resize(trace_.lanes().size());
   tree_.compares_runs_ = compares_runs(trace_);
   tree_.rows_.reserve(trace_.tracks().size());  // a vector that grows by doubling takes up to twice the memory, and there may be a row for each track
-  if (trace_.parts().empty()) add_part({.key = {}, .heading = std::nullopt, .time = trace_.scope()});
+  if (trace_.parts().empty()) add_part({.run = {}, .key = {}, .heading = std::nullopt, .time = trace_.scope()});
   for (std::size_t i = 0; i < trace_.parts().size(); ++i) {
     const TracePart& part = trace_.parts()[i];
     SourcePart rows{.first_track = part.first_track,
                     .end_track = part.end_track,
                     .first_counter = part.first_counter,
                     .end_counter = part.end_counter,
+                    .run = part.run,
                     .key = i == 0 ? "" : "part:" + std::to_string(i) + "/",
                     .heading = std::nullopt,
                     .time = part.provenance.part ? part.clock(part.provenance.part->time) : part.extent};
@@ -74,6 +79,7 @@ void RowTreeBuilder::build() {
     if (trace_.parts().size() > kOpenParts) tree_.rows_[*rows.heading].expanded_initially = false;
     add_part(rows);
   }
+  close_several_gpus();
   combine_children();
 }
 
@@ -82,7 +88,6 @@ void RowTreeBuilder::add_part(const SourcePart& part) {
   has_marked_threads_ =
       std::any_of(trace_.tracks().begin(), trace_.tracks().end(), [this](const Track& track) { return in_part(track) && marks_thread(track); });
   for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) add_gpu(gpu);
-  close_several_gpus();
   add_processors();
   add_machine();
   add_processes();
@@ -176,6 +181,7 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
   const std::string name = description.name.empty() ? "" : "  " + description.name;
   const RowIndex top =
       add_row(key, Message::verbatim("GPU " + std::to_string(description.ordinal) + name + given_names(trace_, gpu)), RowKind::kGpu, part_.heading);
+  gpus_of_run_[part_.run].push_back(top);
   if (!tracks.empty()) add_hardware(top, key, tracks);
   add_gpu_ranges(top, key + "/nvtx", gpu, tracks);
   add_calls(top, key, faults, TrackKind::kPageFaults);
@@ -183,13 +189,11 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
   add_counters(top, key, counters);
 }
 
-// Several GPUs get one line each initially, so that the loop below them is in sight.
+// Several GPUs of a run get one line each initially, so that the loop below them is in sight. They may come from several traces, as those of ranks do.
 void RowTreeBuilder::close_several_gpus() {
-  std::vector<RowIndex> gpus;
-  for (RowIndex row = 0; row < tree_.rows_.size(); ++row)
-    if (tree_.rows_[row].kind == RowKind::kGpu && tree_.rows_[row].parent == part_.heading) gpus.push_back(row);
-  if (gpus.size() < 2) return;
-  for (const RowIndex gpu : gpus) tree_.rows_[gpu].expanded_initially = false;
+  for (const auto& [run, gpus] : gpus_of_run_)
+    if (gpus.size() > 1)
+      for (const RowIndex gpu : gpus) tree_.rows_[gpu].expanded_initially = false;
 }
 
 void RowTreeBuilder::add_hardware(RowIndex top, const std::string& key, const Tracks& tracks) {
@@ -215,7 +219,7 @@ void RowTreeBuilder::add_hardware(RowIndex top, const std::string& key, const Tr
     tree_.rows_[row].all = combined(graphs);
     tree_.rows_[row].levels = {tree_.rows_[row].all};
   }
-  add_streams(hardware, key + "/stream:", tracks);
+  add_streams(hardware, key, tracks);
 }
 
 // Collapsed initially: ranges on the GPU are not informative without their threads.
@@ -348,17 +352,38 @@ void RowTreeBuilder::add_streams(RowIndex hardware, const std::string& key, cons
   for (const auto& [stream, of_stream] : streams) sum += work_of(of_stream);
   const StreamOwners owners = stream_owners(tracks);
   const auto works = [](const Tracks& all) { return std::any_of(all.begin(), all.end(), [](const Track* track) { return is_gpu_work(track->key.kind); }); };
-  for (const bool working : {true, false})  // streams that are only waited for come last
-    for (const auto& [stream, of_stream] : streams) {
-      if (works(of_stream) != working) continue;
-      const auto [process, context, id] = stream;
-      const std::string name = key + process_key(process) + ":" + std::to_string(context) + ":" + std::to_string(id);
-      const Track& track = *of_stream.front();
-      if (working)
-        add_stream(hardware, name, owned(stream_name(track), stream_owner(track, owners)), of_stream, share_of(work_of(of_stream), sum));
-      else
-        set_levels(add_row(name, owned(waits_name(track), stream_owner(track, owners)), RowKind::kSynchronization, hardware), of_stream);
+  const auto key_of = [&](const StreamKey& stream) {
+    const auto [process, context, id] = stream;
+    return key + "/stream:" + process_key(process) + ":" + std::to_string(context) + ":" + std::to_string(id);
+  };
+  using Stream = const std::pair<const StreamKey, Tracks>*;
+  std::vector<Stream> busy, quiet, waited_for;
+  for (const auto& stream : streams) {
+    const bool is_quiet = static_cast<double>(work_of(stream.second)) < kQuietStreamShare * static_cast<double>(sum);
+    (!works(stream.second) ? waited_for : is_quiet ? quiet : busy).push_back(&stream);
+  }
+  if (quiet.size() < kFewestQuietStreams) {
+    busy.insert(busy.end(), quiet.begin(), quiet.end());
+    std::sort(busy.begin(), busy.end(), [](Stream a, Stream b) { return a->first < b->first; });
+    quiet.clear();
+  }
+  const auto add_streams_to = [&](RowIndex parent, const std::vector<Stream>& added) {
+    for (const Stream stream : added) {
+      const Track& track = *stream->second.front();
+      add_stream(parent, key_of(stream->first), owned(stream_name(track), stream_owner(track, owners)), stream->second, share_of(work_of(stream->second), sum));
     }
+  };
+  add_streams_to(hardware, busy);
+  if (!quiet.empty()) {
+    const RowIndex group = add_row(key + "/quiet_streams", Message("{number} streams with little activity", {{"number", std::to_string(quiet.size())}}),
+                                   RowKind::kQuietStreams, hardware);
+    tree_.rows_[group].expanded_initially = false;
+    add_streams_to(group, quiet);
+  }
+  for (const Stream stream : waited_for) {
+    const Track& track = *stream->second.front();
+    set_levels(add_row(key_of(stream->first), owned(waits_name(track), stream_owner(track, owners)), RowKind::kSynchronization, hardware), stream->second);
+  }
 }
 
 void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const Message& label, const Tracks& tracks, double share) {

@@ -32,6 +32,7 @@ class RowTreeBuilder {
     TrackId end_track = kNone;
     CounterId first_counter = 0;
     CounterId end_counter = kNone;
+    std::string run;  // of two that are compared
     std::string key;  // prefix for keys that other parts have, too
     std::optional<RowIndex> heading;
     TimeRange time = {};  // of its recording, or of the part that was saved
@@ -121,6 +122,7 @@ class RowTreeBuilder {
   std::set<std::pair<GpuId, std::string_view>> counters_of_several_;  // by name: counters that several processes have
   std::optional<ChainDepths> chain_depths_;                           // created for the first thread with samples
   SourcePart part_;
+  std::map<std::string, std::vector<RowIndex>> gpus_of_run_;
   bool has_marked_threads_ = false;  // the part has threads that call CUDA or set ranges
 };
 

@@ -86,12 +86,11 @@ bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
   return time.known > 0 && share_of(time.running, time.known) < kMostRunning;
 }
 
-// If there are many processes, those that call CUDA or set ranges are expanded. If there are none, those that ran longest are. If they are so many that those
-// which are expanded might be out of sight, these come first, because a script starts dozens of others before the actual program.
+// Processes that call CUDA or set ranges come first, because a launcher or a script starts before the actual program. If there are many processes, those are
+// expanded. If there are none, those that ran longest are; they come first if they might be out of sight.
 std::set<ProcessId> RowTreeBuilder::put_first_what_matters(std::vector<ProcessId>& shown) {
   constexpr std::size_t kOpenProcesses = 4, kProcessesInSight = 12;
   constexpr Nanoseconds kOfLongest = 10;  // the divisor: processes that ran for less than this part of the longest one are not expanded
-  if (shown.size() <= kOpenProcesses) return {shown.begin(), shown.end()};
   struct Work {
     bool uses_gpu_or_ranges = false;
     Nanoseconds running = 0;
@@ -111,6 +110,9 @@ std::set<ProcessId> RowTreeBuilder::put_first_what_matters(std::vector<ProcessId
   std::set<ProcessId> matter;
   for (const auto& [process, work] : by_process)
     if (work.uses_gpu_or_ranges) matter.insert(process);
+  const auto put_them_first = [&] { std::stable_partition(shown.begin(), shown.end(), [&](ProcessId process) { return matter.contains(process); }); };
+  put_them_first();
+  if (shown.size() <= kOpenProcesses) return {shown.begin(), shown.end()};
   if (matter.empty()) {
     std::vector<ProcessId> longest = shown;
     std::stable_sort(longest.begin(), longest.end(), [&](ProcessId a, ProcessId b) { return by_process[a].running > by_process[b].running; });
@@ -118,8 +120,8 @@ std::set<ProcessId> RowTreeBuilder::put_first_what_matters(std::vector<ProcessId
     const Nanoseconds least = by_process[longest.front()].running / kOfLongest;
     std::erase_if(longest, [&](ProcessId process) { return by_process[process].running < least; });
     matter.insert(longest.begin(), longest.end());
+    if (shown.size() > kProcessesInSight) put_them_first();
   }
-  if (shown.size() > kProcessesInSight) std::stable_partition(shown.begin(), shown.end(), [&](ProcessId process) { return matter.contains(process); });
   return matter;
 }
 

@@ -32,6 +32,7 @@ enum class RowKind : std::uint8_t {
   kMemoryOperation,  // "9.1 % HtoD"
   kGraphs,           // whole CUDA graphs
   kStream,           // "61.0 % Stream 7"
+  kQuietStreams,     // "2 streams with little activity": streams with hardly any of their GPU's work
   kSynchronization,  // waits of a stream
   kGpuRanges,        // "NVTX" below a GPU, and the ranges of each thread in it, projected on the GPU (see gpu_projection.h)
   kProcesses,        // "Processes"
