@@ -525,6 +525,19 @@ TEST_CASE("the tooltip of a pixel with several events tells how many, how busy, 
     REQUIRE(text.contains(QString::fromUtf8(said)));
   }
   REQUIRE(QRegularExpression("[345]\\d\\.\\d %").match(text).hasMatch());  // half of the time, except for the part of an event in a pixel
+
+  // Either click chooses one of them.
+  window.mouse(window.canvas, QEvent::MouseButtonPress, place, Qt::LeftButton);
+  window.mouse(window.canvas, QEvent::MouseButtonRelease, place, Qt::LeftButton);
+  const EventRef chosen = window.view->selectedEvent();
+  REQUIRE(chosen.valid());
+  window.view->selectEvent({});
+  QSignalSpy events(window.view.get(), &TimelineView::eventContextMenuRequested);
+  QContextMenuEvent menu(QContextMenuEvent::Mouse, place, window.canvas->mapToGlobal(place));
+  QApplication::sendEvent(window.canvas, &menu);
+  REQUIRE(events.count() == 1);
+  REQUIRE(events.front().front().value<EventRef>() == chosen);
+  REQUIRE(window.view->selectedEvent() == chosen);
 }
 
 TEST_CASE("the overview is gone through with the mouse: a click, a drag, the wheel") {

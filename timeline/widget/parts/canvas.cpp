@@ -322,7 +322,7 @@ void Canvas::contextMenuEvent(QContextMenuEvent* event) {
   if (event->reason() != QContextMenuEvent::Mouse) return event->ignore();
   const Hit under = hit(event->pos());
   if (under.row == nullptr) return;
-  const EventRef event_hit = under.answer == nullptr ? under.pixel.event : EventRef{};
+  const EventRef event_hit = eventOf(under);
   if (event_hit.valid()) selectInPlace(event_hit);
   if (under.gap && !event_hit.valid()) {
     selectInPlace({});
