@@ -251,7 +251,7 @@ class Judge {
     advise("bank_conflicts",
            Message("{share} % of the wavefronts to shared memory are bank conflicts: an access takes {times} times as many as it needs.",
                    {{"share", number(100 * share)}, {"times", number(1 / (1 - std::min(share, 0.999)))}}),
-           "Pad the rows of the tile by one element (tile[32][33]), or swizzle the index.",
+           "Pad the rows of the tile by one element (tile[32][33] in place of tile[32][32]), or swizzle the index.",
            share * std::min(get("l1tex__throughput.avg.pct_of_peak_sustained_active") / 100, shared_.value_or(1)));
   }
 

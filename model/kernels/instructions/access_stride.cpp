@@ -25,6 +25,21 @@ Message stride_text(const AccessStride& stride) {
                  {{"elements", elements}, {"bytes", std::to_string(stride.bytes)}});
 }
 
+std::optional<BankStride> bank_stride(double wavefronts, double ideal, std::uint32_t bytes) {
+  constexpr double kLikePower = 0.03;  // part by which a mean of requests may differ from a power of two
+  constexpr std::uint32_t kBankBytes = 4, kBanks = 32;
+  if (!(ideal > 0) || bytes < kBankBytes) return std::nullopt;
+  const double times = wavefronts / ideal;
+  const std::uint32_t most = kBanks / (bytes / kBankBytes);  // a request of wide elements is served in parts of this many threads
+  for (std::uint32_t sharing = 2; sharing <= most; sharing *= 2)
+    if (std::abs(times / sharing - 1) <= kLikePower) return BankStride{sharing, bytes};
+  return std::nullopt;
+}
+
+Message stride_text(const BankStride& stride) {
+  return Message("a multiple of {elements} elements of {bytes} B", {{"elements", std::to_string(stride.elements)}, {"bytes", std::to_string(stride.bytes)}});
+}
+
 // Bits 73 to 75 encode the size: one and two bytes with and without sign, then 4, 8 and 16 bytes.
 std::uint32_t access_bytes(std::span<const std::byte> instruction) noexcept {
   constexpr std::array<std::string_view, 8> kAccesses{"LD", "ST", "LDG", "STG", "LDL", "STL", "LDS", "STS"};

@@ -111,7 +111,11 @@ std::optional<CostlyLine> most_costly(const KernelCode& code, const CostOf& cost
   const auto most = std::max_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second.cost < b.second.cost; });
   if (most == lines.end()) return std::nullopt;
   CostlyLine found{most->first, most->second.most->pc, static_cast<double>(most->second.cost) / static_cast<double>(all), Message(what), {}};
-  if (const auto stride = stride_of(most->second.most->counts, most->second.most->access_bytes)) found.stride = stride_text(*stride);
+  const CodeInstruction& instruction = *most->second.most;
+  if (const auto stride = stride_of(instruction.counts, instruction.access_bytes)) found.stride = stride_text(*stride);
+  const auto wavefronts = static_cast<double>(instruction.counts.of(Count::kSharedWavefronts));
+  const auto ideal = static_cast<double>(instruction.counts.of(Count::kSharedWavefrontsIdeal));
+  if (const auto stride = bank_stride(wavefronts, ideal, instruction.access_bytes)) found.bank_stride = stride_text(*stride);
   return found;
 }
 
@@ -125,6 +129,7 @@ std::optional<CostlyLine> line_of(const KernelCode& code, const Advice& cause) {
     if (measure.rule == cause.rule)
       if (auto line = most_costly(code, measure.cost, measure.what)) {
         if (cause.rule != "global_access") line->stride = {};
+        if (cause.rule != "bank_conflicts") line->bank_stride = {};
         return line;
       }
   return std::nullopt;
@@ -152,6 +157,10 @@ std::optional<CostlyLine> costly_line(const Trace& trace, ProcessId process, Nam
 Message line_text(const CostlyLine& line) {
   char share[32];
   std::snprintf(share, sizeof(share), "%.0f %%", 100 * line.share);
+  if (!line.bank_stride.empty())
+    return Message(
+        "{share} {what} are of {line}, where threads access shared memory as with a stride of {stride}. A stride of one element more has no conflicts.",
+        {{"share", std::string(share)}, {"what", line.what}, {"line", line.place}, {"stride", line.bank_stride}});
   return Message(line.stride.empty() ? "{share} {what} are of {line}."
                                      : "{share} {what} are of {line}, where threads access memory as with a stride of {stride}, or scattered.",
                  {{"share", std::string(share)}, {"what", line.what}, {"line", line.place}, {"stride", line.stride}});

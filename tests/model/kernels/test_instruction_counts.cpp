@@ -356,6 +356,41 @@ TEST_CASE("a stride below a sector is told from the sectors that it touches, and
   }
 }
 
+// Wavefronts of a warp's request whose threads are this many elements apart: threads that are served together, and the words of each bank, counted one by one.
+TEST_CASE("a stride of shared memory is told from the wavefronts that it takes, and with one element more there are no conflicts") {
+  const auto wavefronts = [](std::uint32_t bytes, std::uint32_t elements) {
+    const std::uint32_t together = 32 / (bytes / 4);
+    std::size_t sum = 0;
+    for (std::uint32_t first = 0; first < 32; first += together) {
+      std::map<std::uint32_t, std::set<std::uint32_t>> words_of_bank;
+      for (std::uint32_t thread = first; thread < first + together; ++thread)
+        for (std::uint32_t byte = 0; byte < bytes; ++byte) {
+          const std::uint32_t word = (thread * elements * bytes + byte) / 4;
+          words_of_bank[word % 32].insert(word);
+        }
+      std::size_t most = 0;
+      for (const auto& [bank, words] : words_of_bank) most = std::max(most, words.size());
+      sum += most;
+    }
+    return static_cast<double>(sum);
+  };
+  const std::uint32_t bytes = GENERATE(4, 8, 16);
+  const double ideal = bytes / 4.0;
+  for (std::uint32_t elements = 1; elements <= 1024; ++elements) {
+    CAPTURE(bytes, elements);
+    const double taken = wavefronts(bytes, elements);
+    const auto found = bank_stride(taken, ideal, bytes);
+    if (taken == ideal) REQUIRE_FALSE(found);
+    if (!found) continue;
+    REQUIRE(found->bytes == bytes);
+    REQUIRE(elements % found->elements == 0);
+    REQUIRE(wavefronts(bytes, elements + 1) == ideal);
+  }
+  REQUIRE(bank_stride(wavefronts(bytes, 1024), ideal, bytes));
+  CHECK_FALSE(bank_stride(3 * ideal, ideal, bytes));
+  CHECK_FALSE(bank_stride(32, 1, 2));
+}
+
 TEST_CASE("strides of recorded kernels are those of their source") {
   const auto stride_at = [](const Trace& trace, std::string_view kernel, const auto& is_it) {
     for (const CountSum& each : sum_counts(trace, SumBy::kLine))
@@ -394,6 +429,7 @@ TEST_CASE("the line of a cause is that of the kernel's source, by counts") {
     }
     const auto banks = costly_line(**trace, kernel.process, kernel.kernel, {.rule = "bank_conflicts"});
     REQUIRE(banks.has_value() == conflicts);
+    if (banks) CHECK(banks->bank_stride.english() == "a multiple of 32 elements of 4 B");  // the columns of float tile[32][32]
     if (banks) CHECK(line_of(static_cast<std::uint32_t>(std::stoul(banks->place.substr(banks->place.find(':') + 1)))).find("tile[") != std::string::npos);
     CHECK_FALSE(costly_line(**trace, kernel.process, kernel.kernel, {.rule = "local_memory"}));
     CHECK_FALSE(costly_line(**trace, kernel.process, kernel.kernel, {.rule = "imbalance"}));

@@ -19,7 +19,8 @@ struct CostlyLine {
   std::uint32_t pc = 0;  // of its most costly instruction, bytes from the kernel's begin
   double share = 0;      // of the total cost, caused by this line: 0 to 1
   Message what;          // "of the sectors beyond those that are needed"
-  Message stride;        // "8 or more elements of 4 B", between accesses of neighbouring threads; empty if unknown
+  Message stride;        // "8 or more elements of 4 B", between accesses of neighbouring threads to global memory; empty if unknown
+  Message bank_stride;   // "a multiple of 32 elements of 4 B", to shared memory; empty if unknown
 };
 // For a cause that a verdict names. Counts give it exactly. Without counts, samples give it for causes for which warps wait at the instruction itself or for
 // one known reason. If the kernel's process has none, those of another process count: it may be another run of the program. Nothing if neither counts nor
