@@ -128,6 +128,7 @@ class CodeWriter {
     added.pc = pc;
     added.text = opcode_text(instruction);
     added.access_bytes = access_bytes(instruction);
+    added.local_address = local_address(instruction);
     const std::vector<SourcePlace> places = cubin_.source(function_, pc);
     if (places.empty()) return;
     added.file = file(places.front());

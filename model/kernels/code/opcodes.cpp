@@ -39,4 +39,14 @@ std::string_view opcode_name(std::span<const std::byte> instruction) noexcept {
   return found != kOpcodes.end() && found->code == code ? found->name : std::string_view();
 }
 
+// Bits 24 to 31 are the register of the address. Register 1 holds the stack's begin by the convention of calls, and register 255 reads 0.
+LocalAddress local_address(std::span<const std::byte> instruction) noexcept {
+  constexpr std::size_t kRegister = 3;
+  constexpr unsigned kStack = 1, kZero = 255;
+  const std::string_view name = opcode_name(instruction);
+  if (instruction.size() <= kRegister || (name != "LDL" && name != "STL")) return LocalAddress::kNone;
+  const auto address = std::to_integer<unsigned>(instruction[kRegister]);
+  return address == kStack || address == kZero ? LocalAddress::kFixed : LocalAddress::kComputed;
+}
+
 }  // namespace lanescope::kernels

@@ -110,7 +110,11 @@ std::optional<CostlyLine> most_costly(const KernelCode& code, const CostOf& cost
   }
   const auto most = std::max_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second.cost < b.second.cost; });
   if (most == lines.end()) return std::nullopt;
-  CostlyLine found{most->first, most->second.most->pc, static_cast<double>(most->second.cost) / static_cast<double>(all), Message(what), {}};
+  CostlyLine found;
+  found.place = most->first;
+  found.pc = most->second.most->pc;
+  found.share = static_cast<double>(most->second.cost) / static_cast<double>(all);
+  found.what = Message(what);
   const CodeInstruction& instruction = *most->second.most;
   if (const auto stride = stride_of(instruction.counts, instruction.access_bytes)) found.stride = stride_text(*stride);
   const auto wavefronts = static_cast<double>(instruction.counts.of(Count::kSharedWavefronts));
@@ -130,6 +134,8 @@ std::optional<CostlyLine> line_of(const KernelCode& code, const Advice& cause) {
       if (auto line = most_costly(code, measure.cost, measure.what)) {
         if (cause.rule != "global_access") line->stride = {};
         if (cause.rule != "bank_conflicts") line->bank_stride = {};
+        if (cause.rule == "local_memory")
+          for (const CodeInstruction& each : code.instructions) line->local_address = std::max(line->local_address, each.local_address);
         return line;
       }
   return std::nullopt;
@@ -157,6 +163,11 @@ std::optional<CostlyLine> costly_line(const Trace& trace, ProcessId process, Nam
 Message line_text(const CostlyLine& line) {
   char share[32];
   std::snprintf(share, sizeof(share), "%.0f %%", 100 * line.share);
+  if (line.local_address != LocalAddress::kNone)
+    return Message(line.local_address == LocalAddress::kFixed
+                       ? "{share} {what} are of {line}. All addresses in local memory are fixed, as those of spilled registers."
+                       : "{share} {what} are of {line}. Addresses in local memory are computed at run time, as those of an array.",
+                   {{"share", std::string(share)}, {"what", line.what}, {"line", line.place}});
   if (!line.bank_stride.empty())
     return Message(
         "{share} {what} are of {line}, where threads access shared memory as with a stride of {stride}. A stride of one element more has no conflicts.",

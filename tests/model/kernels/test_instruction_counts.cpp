@@ -334,6 +334,33 @@ TEST_CASE("an instruction says how many bytes a thread loads or stores") {
   CHECK(access_bytes({}) == 0);
 }
 
+// local_memory.cu says how many bytes ptxas reports as spilled.
+TEST_CASE("accesses to spilled registers have fixed addresses, and those to an array that is indexed at run time do not") {
+  const auto cubin = Cubin::read(content(data_file("kernels/local_memory.cubin")));
+  REQUIRE(cubin);
+  struct Accesses {
+    std::uint32_t loaded = 0, stored = 0;  // bytes, by instructions with fixed addresses
+    int computed = 0;
+  };
+  std::map<std::string, Accesses> by_function;
+  for (const CubinFunction& function : cubin->functions()) {
+    const auto code = cubin->code(function);
+    for (std::size_t at = 0; at + kInstructionBytes <= code.size(); at += kInstructionBytes) {
+      const auto instruction = code.subspan(at, kInstructionBytes);
+      Accesses& accesses = by_function[std::string(function.name)];
+      const LocalAddress address = local_address(instruction);
+      if (address == LocalAddress::kComputed) ++accesses.computed;
+      if (address == LocalAddress::kFixed) (opcode_name(instruction) == "LDL" ? accesses.loaded : accesses.stored) += access_bytes(instruction);
+    }
+  }
+  CHECK(by_function.at("spilled").stored == 236);
+  CHECK(by_function.at("spilled").loaded == 272);
+  CHECK(by_function.at("spilled").computed == 0);
+  CHECK(by_function.at("indexed").computed > 0);
+  CHECK(by_function.at("indexed").stored == 64 * sizeof(float));  // filled in an unrolled loop
+  CHECK(local_address({}) == LocalAddress::kNone);
+}
+
 // Sectors of a warp whose threads are this many elements apart, counted one by one.
 TEST_CASE("a stride below a sector is told from the sectors that it touches, and a larger one as one of at least a sector") {
   const std::uint32_t bytes = GENERATE(1, 2, 4, 8, 16), elements = GENERATE(1, 2, 3, 4, 8, 17, 1024);

@@ -20,13 +20,19 @@ namespace lanescope::kernels {
 // list.
 [[nodiscard]] std::string_view opcode_name(std::span<const std::byte> instruction) noexcept;
 
+// How an instruction addresses local memory: at a fixed distance from the stack's begin, as spilled registers are, or by what was computed at run time, as
+// elements of an array are.
+enum class LocalAddress : std::uint8_t { kNone, kFixed, kComputed };                        // kNone: it does not access local memory
+[[nodiscard]] LocalAddress local_address(std::span<const std::byte> instruction) noexcept;  // of compute capability 7.0 or later
+
 inline constexpr std::uint32_t kNoFile = 0xffff'ffff;
 
 struct CodeInstruction {
   std::uint32_t pc = 0;            // bytes from the function's begin
   std::string text;                // "LDG"; with operands if a disassembler provided them; "0x9ae" if the name is unknown
   std::uint32_t access_bytes = 0;  // bytes that it loads or stores for each thread; 0: none, or unknown
-  std::uint32_t file = kNoFile;    // index into KernelCode::files, for the innermost line
+  LocalAddress local_address = LocalAddress::kNone;
+  std::uint32_t file = kNoFile;  // index into KernelCode::files, for the innermost line
   std::uint32_t line = 0;
   std::string inlined_into;  // "main.cu:45 < main.cu:80": the places where it was inlined; empty: none
   std::uint64_t samples = 0;

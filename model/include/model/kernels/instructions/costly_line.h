@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/kernels/code/kernel_code.h"
 #include "model/kernels/counters/sections.h"
 #include "model/text/message.h"
 #include "model/trace/trace.h"
@@ -21,6 +22,8 @@ struct CostlyLine {
   Message what;          // "of the sectors beyond those that are needed"
   Message stride;        // "8 or more elements of 4 B", between accesses of neighbouring threads to global memory; empty if unknown
   Message bank_stride;   // "a multiple of 32 elements of 4 B", to shared memory; empty if unknown
+  // Of local memory: kComputed if an address anywhere in the kernel is computed, else kFixed.
+  LocalAddress local_address = LocalAddress::kNone;
 };
 // For a cause that a verdict names. Counts give it exactly. Without counts, samples give it for causes for which warps wait at the instruction itself or for
 // one known reason. If the kernel's process has none, those of another process count: it may be another run of the program. Nothing if neither counts nor
