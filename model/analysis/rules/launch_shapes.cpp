@@ -516,7 +516,8 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
       Message way = kernels::relief_text(relief, judged.detail(trace));
       ways = ways.empty() ? std::move(way) : Message("{first}; or {then}", {{"first", std::move(ways)}, {"then", std::move(way)}});
     }
-    finding.seen = Message("{launches}. More occupancy with {ways}.", {{"launches", launches_text(trace, judged)}, {"ways", std::move(ways)}});
+    finding.seen = Message("{launches}, of which more warps could save {won} at most. More occupancy with {ways}.",
+                           {{"launches", launches_text(trace, judged)}, {"won", duration_text(judged.winnable)}, {"ways", std::move(ways)}});
     finding.advice =
         "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers; see whether this one waits for "
         "memory (lanescope kernels --section WarpStateStats -- PROGRAM) before you change it.";

@@ -101,6 +101,7 @@ TEST_CASE("low occupancy is named with its limiter and what would lift it, and c
       low.findings[0].title,
       contains_text("Of kernel spilling a multiprocessor holds no more than 2 blocks at once, 12.5 % of the warps that it could: limited by registers."));
   CHECK_THAT(low.findings[0].seen, contains_text("168 registers or fewer a thread (255 now): 18.75 %"));
+  CHECK_THAT(low.findings[0].seen, contains_text("more warps could save 875 µs at most"));  // 7 of 8 parts of 1 ms
   CHECK(integer(table_named(low, "low_occupancy"), 0, "Winnable at Most") == kMillisecond * 7 / 8);
   CHECK(answer(*program.trace(), "low_occupancy:occupancy=10").findings.empty());
 }
