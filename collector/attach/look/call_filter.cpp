@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -94,13 +95,14 @@ std::optional<bool> holds(std::uint16_t condition, const Value& left, const Valu
 // Follows every path through the program that is possible for some arguments.
 class Walk {
  public:
-  Walk(const FilterProgram& program, long call) : program_(program), call_(static_cast<std::uint32_t>(call)) {}
+  Walk(const FilterProgram& program, long call, FilterWork& work) : program_(program), call_(static_cast<std::uint32_t>(call)), work_(work) {}
 
   Verdict run() {
     visit({});
     while (!waiting_.empty() && worst_ != Verdict::kKills) {
-      constexpr std::size_t kMostStates = 100'000;
-      if (seen_.size() > kMostStates) return Verdict::kKills;
+      constexpr std::size_t kMostStates = 100'000;  // they are kept
+      if (work_.left == 0 || seen_.size() > kMostStates) return Verdict::kKills;
+      --work_.left;
       const State state = std::move(waiting_.back());
       waiting_.pop_back();
       step(state);
@@ -149,6 +151,8 @@ class Walk {
         if (instruction.k < BPF_MEMWORDS) state.memory[instruction.k] = BPF_CLASS(instruction.code) == BPF_ST ? state.accumulator : state.index;
         return visit(std::move(state));
       case BPF_ALU:
+        // The kernel ends a filter that divides by zero with 0: SECCOMP_RET_KILL_THREAD.
+        if (BPF_OP(instruction.code) == BPF_DIV && operand.value_or(0) == 0) worst_ = Verdict::kKills;
         state.accumulator = computed(BPF_OP(instruction.code), state.accumulator, operand);
         return visit(std::move(state));
       case BPF_MISC:
@@ -185,6 +189,7 @@ class Walk {
 
   const FilterProgram& program_;
   std::uint32_t call_;
+  FilterWork& work_;
   std::set<State> seen_;
   std::vector<State> waiting_;
   Verdict worst_ = Verdict::kAllows;
@@ -192,6 +197,6 @@ class Walk {
 
 }  // namespace
 
-Verdict worst_verdict(const FilterProgram& filter, long call) { return Walk(filter, call).run(); }
+Verdict worst_verdict(const FilterProgram& filter, long call, FilterWork& work) { return Walk(filter, call, work).run(); }
 
 }  // namespace lanescope::attach

@@ -3,7 +3,7 @@
 
 #include <linux/filter.h>
 
-#include <optional>
+#include <cstddef>
 #include <vector>
 
 namespace lanescope::attach {
@@ -16,8 +16,13 @@ enum class Verdict {
   kKills,   // the process ends, or gets a signal (SIGSYS) that ends it unless it is awaited
 };
 
-// The worst that the filter may do with a call of this number on this machine, whatever the arguments are; kKills if that is not known. O(length) for
-// filters that occur in practice, bounded for others. Any thread.
-Verdict worst_verdict(const FilterProgram& filter, long call);
+// Instructions that may still be followed, of all filters that a question is about: the program that is examined wrote them.
+struct FilterWork {
+  std::size_t left = 4'000'000;  // takes some seconds
+};
+
+// The worst that the filter may do with a call of this number on this machine, whatever the arguments are; kKills if that is not known, or takes more than the
+// work that is left. O(length) for filters that occur in practice. Any thread.
+Verdict worst_verdict(const FilterProgram& filter, long call, FilterWork& work);
 
 }  // namespace lanescope::attach

@@ -9,7 +9,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "collector/attach/process_text.h"
@@ -63,13 +65,28 @@ std::optional<std::vector<FilterProgram>> read_filters(pid_t thread) {
   }
 }
 
-// The name of a call for which one of the filters may end the process; null if there is no such call.
-const char* deadly_call(const std::vector<FilterProgram>& filters, std::span<const NeededCall> needed) {
-  for (const NeededCall& call : needed)
-    for (const FilterProgram& filter : filters)
-      if (worst_verdict(filter, call.number) == Verdict::kKills) return call.name;
-  return nullptr;
-}
+// Finds a call for which filters may end the process. A filter that several threads have is examined once.
+class DeadlyCalls {
+ public:
+  explicit DeadlyCalls(std::span<const NeededCall> needed) : needed_(needed) {}
+
+  // The name of such a call; null if there is none.
+  const char* among(const std::vector<FilterProgram>& filters) {
+    for (const FilterProgram& filter : filters) {
+      const std::string bytes(reinterpret_cast<const char*>(filter.data()), filter.size() * sizeof(sock_filter));
+      if (harmless_.contains(bytes)) continue;
+      for (const NeededCall& call : needed_)
+        if (worst_verdict(filter, call.number, work_) == Verdict::kKills) return call.name;
+      harmless_.insert(bytes);
+    }
+    return nullptr;
+  }
+
+ private:
+  std::span<const NeededCall> needed_;
+  FilterWork work_;
+  std::set<std::string> harmless_;  // filters
+};
 
 std::string record_from_outside(const Candidate& candidate) {
   return " Record its threads from outside, for which nothing enters it: lanescope attach -t none " + std::to_string(candidate.pid);
@@ -81,6 +98,7 @@ std::optional<std::string> deadly_filter(const Candidate& candidate, Entrance en
   std::vector<NeededCall> needed(kNeededCalls.begin(), kNeededCalls.end());
   if (entrance == Entrance::kCopy) needed.insert(needed.end(), kNeededForCopy.begin(), kNeededForCopy.end());
   if (candidate.uses_cuda) needed.insert(needed.end(), kNeededForCuda.begin(), kNeededForCuda.end());
+  DeadlyCalls deadly(needed);
   const RemoteMemory memory(candidate.pid);
   std::error_code failed;
   std::filesystem::directory_iterator task("/proc/" + std::to_string(candidate.pid) + "/task", failed);
@@ -96,7 +114,7 @@ std::optional<std::string> deadly_filter(const Candidate& candidate, Entrance en
       return "it runs under a seccomp filter, for which the kernel may end it once the agent is in, and which can't be read without "
              "CAP_SYS_ADMIN. Run lanescope with sudo." +
              record_from_outside(candidate);
-    if (const char* call = deadly_call(*filters, needed))
+    if (const char* call = deadly.among(*filters))
       return "its seccomp filter may have the kernel end it for a system call of the agent's (" + std::string(call) + ")." + record_from_outside(candidate);
   }
   return std::nullopt;
