@@ -13,7 +13,7 @@
 #include "commands.h"
 #include "options/launch_options.h"
 #include "remote/remote_work.h"
-#include "session/message_numbers.h"
+#include "session/message_values.h"
 #include "session/session_directory.h"
 
 namespace lanescope::cli {
@@ -82,11 +82,7 @@ Result<bool> take_back(const std::string& session) {
   return true;
 }
 
-// The text of this name in an answer; empty if it is not a text.
-std::string text_in(const nlohmann::json& answer, const char* name) {
-  const auto text = answer.find(name);
-  return text != answer.end() && text->is_string() ? text->get<std::string>() : std::string();
-}
+// The texts of this name in an answer.
 std::vector<std::string> texts_in(const nlohmann::json& answer, const char* name) {
   std::vector<std::string> texts;
   if (const auto found = answer.find(name); found != answer.end() && found->is_array())

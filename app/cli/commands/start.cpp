@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "options/start_options.h"
 #include "remote/remote_work.h"
+#include "session/message_values.h"
 #include "session/session_directory.h"
 
 namespace lanescope::cli {
@@ -77,7 +78,7 @@ int run_start(Arguments arguments) {
   if (!session) return fail(session.error());
   const Result<SessionAnswer> answer = ask_session(*session, message);
   if (!answer) return fail(answer.error());
-  const std::string file = answer->words.value("file", "");
+  const std::string file = text_in(answer->words, "file");
   if (file.empty() && request->range)
     std::cerr << "Recording begins with " << waits_for(*request->range) << ".\n";
   else

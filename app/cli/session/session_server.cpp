@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "session/message_numbers.h"
+#include "session/message_values.h"
 
 namespace lanescope::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "session/message_numbers.h"
+#include "session/message_values.h"
 
 #include <csignal>
 #include <string>
@@ -34,6 +34,11 @@ Result<std::int64_t> whole_seconds_in(const nlohmann::json& message, const char*
   const double seconds = value.is_number() ? value.get<double>() : -1;
   if (seconds >= 0 && seconds <= kLongest) return static_cast<std::int64_t>(seconds);
   return Error{"The \"" + std::string(name) + "\" is no number of seconds."};
+}
+
+std::string text_in(const nlohmann::json& message, const char* name) {
+  const nlohmann::json value = value_in(message, name);
+  return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 }  // namespace lanescope::cli

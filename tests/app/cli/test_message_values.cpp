@@ -1,5 +1,5 @@
-// Numbers in requests and answers of sessions: each is whole and within its range, or is refused in one sentence.
-#include "session/message_numbers.h"
+// Values in requests and answers of sessions: each number is whole and within its range, or is refused in one sentence, and a text is a text.
+#include "session/message_values.h"
 
 #include <csignal>
 #include <limits>
@@ -48,4 +48,12 @@ TEST_CASE("seconds of an answer lose their fraction, and those that no session c
   CHECK(*whole_seconds_in({{"seconds", 7}}, "seconds") == 7);
   for (const char* wrong : {"1e99", "-1", "true", "\"7\""})
     CHECK_FALSE(whole_seconds_in(nlohmann::json::parse(std::string("{\"seconds\":") + wrong + "}"), "seconds"));
+}
+
+TEST_CASE("a text of an answer is empty if it is something else") {
+  CHECK(text_in({{"file", "run.trace"}}, "file") == "run.trace");
+  CHECK(text_in({{"file", 7}}, "file").empty());
+  CHECK(text_in({{"file", {"run.trace"}}}, "file").empty());
+  CHECK(text_in(nlohmann::json::object(), "file").empty());
+  CHECK(text_in(nlohmann::json(7), "file").empty());
 }

@@ -1,8 +1,9 @@
-// Reads numbers in requests and answers of a session. Whoever may write to its socket, or left one in its place, may have put anything there.
+// Reads numbers and texts in requests and answers of a session. Whoever may write to its socket, or left one in its place, may have put anything there.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "model/file/result.h"
 
@@ -16,5 +17,8 @@ namespace lanescope::cli {
 
 // Seconds of this name, without their fraction. Fails with one sentence if it is missing, or is not a number from 0 to 1e9.
 [[nodiscard]] Result<std::int64_t> whole_seconds_in(const nlohmann::json& message, const char* name);
+
+// The text of this name; empty if it is missing, or is not a text.
+[[nodiscard]] std::string text_in(const nlohmann::json& message, const char* name);
 
 }  // namespace lanescope::cli
