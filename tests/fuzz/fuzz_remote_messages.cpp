@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "collector/remote/message_stream.h"
@@ -10,6 +11,7 @@
 #include "here/copies.h"
 #include "lanescope/remote.pb.h"
 #include "link/block_sums.h"
+#include "scratch_folder.h"
 
 using namespace lanescope;
 using namespace lanescope::remote;
@@ -18,24 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder in memory for all runs of this process.
-const fs::path& folder() {
-  static const fs::path path = [] {
-    std::string pattern = fs::is_directory("/dev/shm") ? "/dev/shm/lanescope-fuzz-XXXXXX" : "/tmp/lanescope-fuzz-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) std::abort();
-    std::atexit([] {
-      std::error_code ignored;
-      fs::remove_all(folder(), ignored);
-    });
-    return fs::path(pattern);
-  }();
-  return path;
-}
-
 Result<fs::path> place(std::size_t number) {
   constexpr std::size_t kMost = 3;
   if (number > kMost) return Error{"No more."};
-  return folder() / std::to_string(number);
+  static const fuzz::ScratchFolder folder;
+  return folder.path() / std::to_string(number);
 }
 
 void take(Copies& copies, const std::string& payload) {
