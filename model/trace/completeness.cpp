@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "model/trace/kernel_records.h"
 #include "model/trace/text/grouped_digits.h"
 
 namespace lanescope {

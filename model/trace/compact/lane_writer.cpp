@@ -130,7 +130,7 @@ Result<void> LaneWriter::place(TrackId id, Rows rows) {
 inline std::uint32_t LaneWriter::append(Track& track, std::uint32_t lane, const EventRuns::Row& row) {
   if (lane >= track.lanes.size()) track.lanes.resize(lane + std::size_t{1});
   OpenLane& open = track.lanes[lane];
-  open.last.emplace_back(row.start, row.duration, row.name, row.correlation, row.detail);
+  open.last.push_back({row.start, row.duration, row.name, row.correlation, row.detail});
   held_bytes_ += sizeof(Event);
   ++track.held;
   if (open.last.size() == open.most_last) {

@@ -23,7 +23,7 @@ bool ingest(const ChunkTarget& into, const ApiCallColumns& c) {
       detail.result = result;
       id = into.builder.intern(detail);
     }
-    events.emplace_back(time, static_cast<Nanoseconds>(c.duration[i]), into.dictionary.strings[c.name[i]], static_cast<std::uint32_t>(correlation), id);
+    events.push_back({time, static_cast<Nanoseconds>(c.duration[i]), into.dictionary.strings[c.name[i]], static_cast<std::uint32_t>(correlation), id});
   }
   TrackKey key{TrackKind::kCudaApi, into.process};
   key.thread = into.builder.thread(into.process, c.thread);

@@ -124,7 +124,7 @@ bool ingest(const ChunkTarget& into, const KernelColumns& c) {
       return into.builder.intern(detail);
     };
     const DetailId detail = open ? detail_of() : details.find({c.shape[i], name_id, graph, static_cast<std::uint64_t>(node)}, detail_of);
-    events[c.queue[i]].emplace_back(time, static_cast<Nanoseconds>(c.duration[i]), name.name, static_cast<std::uint32_t>(correlation), detail);  // no copy
+    events[c.queue[i]].push_back({time, static_cast<Nanoseconds>(c.duration[i]), name.name, static_cast<std::uint32_t>(correlation), detail});
   }
   add_by_queue(into, TrackKind::kKernels, std::move(events));
   return true;

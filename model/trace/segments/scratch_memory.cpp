@@ -60,7 +60,7 @@ struct ScratchMemory::State {
   bool stopping = false;
   std::uint64_t files_at_least = 0;  // resident bytes of other files than blocks: the least that was seen
   std::unique_ptr<ScratchFile> file;
-  const HomeProcess home;
+  const HomeProcess home{};
   std::thread writer, watch;  // last: they use all of the above
 
   // All of these functions require: `mutex` is held.

@@ -73,7 +73,7 @@ struct SegmentCache::State {
   std::size_t unasked = 0;    // number of entries that nobody has asked for
   std::condition_variable added;
   bool stopping = false;
-  const HomeProcess home;
+  const HomeProcess home{};
   std::vector<std::thread> threads;  // last: they use all of the above
 
   // Counts the bytes for as long as anybody holds what takes them.
