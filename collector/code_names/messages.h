@@ -19,8 +19,9 @@ inline constexpr std::string_view kProgramName = "lanescope-code-names";
 inline constexpr std::string_view kAsNobody = "nobody";  // second argument of the program, or kAsItIs; the first argument is the folders of debug files
 inline constexpr std::string_view kAsItIs = "self";
 
-// Sent by the recorder. kOpen is accompanied by a descriptor (SCM_RIGHTS), and followed by the file's path; each number is opened once.
-enum class RequestKind : std::uint32_t { kOpen, kFind };
+// Sent by the recorder. kOpen is accompanied by a descriptor (SCM_RIGHTS), and followed by the file's path; each number is opened once. kInterpreter is
+// accompanied by a descriptor, too.
+enum class RequestKind : std::uint32_t { kOpen, kFind, kInterpreter };
 struct Request {
   RequestKind kind = RequestKind::kFind;
   std::uint32_t file = 0;     // number that the recorder gave the file
@@ -28,7 +29,8 @@ struct Request {
 };
 inline constexpr std::size_t kMaximumPath = 4096;
 
-// The answer to kOpen is empty. The answer to kFind has the number of names, then for each its line, the lengths of both texts, and the texts.
+// The answer to kOpen is empty. The answer to kInterpreter is what the file says about CPython in it (python/interpreter_message.h). The answer to kFind has
+// the number of names, then for each its line, the lengths of both texts, and the texts.
 inline constexpr std::size_t kMaximumNames = 24;
 inline constexpr std::size_t kMaximumText = 2048;  // bytes of each text; the rest is cut off
 inline constexpr std::size_t kMaximumAnswer = 4 + kMaximumNames * (3 * 4 + 2 * kMaximumText);

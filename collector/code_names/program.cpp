@@ -1,4 +1,4 @@
-// lanescope-code-names: finds names of code for a recorder that should not read other users' files itself.
+// lanescope-code-names: finds names of code, and Python's interpreter in files of code, for a recorder that should not read other users' files itself.
 //
 // Files of programs may be crafted to attack their reader. So they are read in a process that has no rights even if the recorder has all, and that
 // the recorder kills if it takes too much time or memory. Its standard input is a socket (messages.h); the process ends with it.
@@ -16,11 +16,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <unordered_map>
 
 #include "code_names/program.h"
 #include "file_names.h"
 #include "messages.h"
+#include "python/interpreter_message.h"
 
 namespace {
 
@@ -114,6 +116,11 @@ int lanescope::code_names::program(int argc, char** argv) {
       files[message.request.file] = std::make_unique<FileNames>(message.path, std::move(message.file), debug_folders);
       constexpr std::byte kDone{0};
       if (!answer({&kDone, 1})) break;
+      continue;
+    }
+    if (message.request.kind == RequestKind::kInterpreter) {
+      const python::InterpreterMessage said = python::packed(python::read_interpreter_file(message.file.get()));
+      if (!answer(std::as_bytes(std::span(&said, 1)))) break;
       continue;
     }
     const auto file = files.find(message.request.file);

@@ -1,11 +1,12 @@
 #include "interpreter_file.h"
 
 #include <algorithm>
-#include <fstream>
+#include <istream>
 #include <optional>
 #include <string_view>
 
 #include "collector/attach/elf_headers.h"
+#include "descriptor_buffer.h"
 #include "split_function.h"
 
 namespace lanescope::python {
@@ -33,8 +34,7 @@ std::string_view text_at(const std::vector<char>& texts, std::uint64_t offset) {
 }
 
 void add_loop(InterpreterFile& found, const AddressRange& range) {
-  constexpr std::size_t kMostParts = 32;
-  if (found.loop.size() >= kMostParts) return;
+  if (found.loop.size() >= kMostLoopParts) return;
   for (const AddressRange& known : found.loop)
     if (known.begin == range.begin) return;
   found.loop.push_back(range);
@@ -56,9 +56,10 @@ void read_symbols(std::istream& file, const Elf64_Shdr& table, const Elf64_Shdr&
 
 }  // namespace
 
-InterpreterFile read_interpreter_file(const std::string& path) {
+InterpreterFile read_interpreter_file(int descriptor) {
   InterpreterFile found;
-  std::ifstream file(path, std::ios::binary);
+  DescriptorBuffer buffer(descriptor);
+  std::istream file(&buffer);
   const std::optional<attach::ElfHeaders> headers = attach::read_elf_headers(file);
   if (!headers) return found;
   const Elf64_Ehdr& header = headers->file;

@@ -19,7 +19,7 @@ using namespace lanescope;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::ScratchFile file(".so");
   file.write(data, size);
-  (void)python::read_interpreter_file(file.path());
+  (void)python::read_interpreter_file(channel::FileDescriptor(open(file.path().c_str(), O_RDONLY | O_CLOEXEC)).get());
   cpu::Module module;
   const cpu::ElfFacts facts = cpu::read_elf_facts(file.path());
   module.segments = facts.segments;

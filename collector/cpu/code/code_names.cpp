@@ -1,133 +1,28 @@
 #include "code_names.h"
 
-#include <poll.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <filesystem>
 #include <map>
 #include <optional>
-#include <span>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "code_names/messages.h"
-#include "collector/attach/process_text.h"
-#include "collector/channel/send_descriptor.h"
+#include "code_names/reader.h"
 #include "own_vdso.h"
-
-extern char** environ;
 
 namespace lanescope::cpu {
 namespace {
 
-using code_names::Request;
+using code_names::Reader;
 using code_names::RequestKind;
-using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{20};        // for one answer; the first answer for a large file takes a second
-constexpr std::chrono::milliseconds kLook{50};       // between checks of the reader's memory use
-constexpr std::uint64_t kMostMemory = 1u << 30;      // bytes of memory of its own
 constexpr std::uint64_t kEnoughMemory = 512u << 20;  // above that the reader is restarted between files
 constexpr int kMostFailures = 3;                     // for one file
 constexpr int kMostFailuresInAll = 30;               // of all files together
 constexpr std::size_t kMostKnown = 500'000;          // places whose names are kept
 
-std::string program_path() {
-  if (const char* variable = std::getenv("LANESCOPE_CODE_NAMES"); variable != nullptr && *variable != '\0') return variable;
-  std::error_code ignored;
-  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / code_names::kProgramName).string();
-}
-
-// Bytes of the process's own memory, without files that it has mapped.
-std::uint64_t own_memory(pid_t process) {
-  const std::string status = attach::process_text("/proc/" + std::to_string(process) + "/status");
-  return std::strtoull(attach::status_value(status, "RssAnon:").c_str(), nullptr, 10) * 1024;
-}
-
 }  // namespace
-
-// One process of lanescope-code-names.
-class CodeNames::Reader {
- public:
-  // Null if it can't be started.
-  static std::unique_ptr<Reader> start(std::string_view as, const std::string& debug_folders) {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
-    FileDescriptor ours(ends[0]);
-    const FileDescriptor its(ends[1]);
-    std::string program = program_path();
-    std::string folders = debug_folders;
-    std::string rights(as);
-    std::array<char*, 4> arguments{program.data(), folders.data(), rights.data(), nullptr};
-    std::array<char*, 1> nothing{nullptr};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, its.get(), STDIN_FILENO);
-    pid_t pid = 0;
-    char** environment = as == code_names::kAsNobody ? nothing.data() : environ;
-    const int failure = posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments.data(), environment);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failure != 0) return nullptr;
-    return std::unique_ptr<Reader>(new Reader(pid, std::move(ours)));
-  }
-  ~Reader() {
-    kill(pid_, SIGKILL);  // it has nothing to finish
-    constexpr int kLooks = 100;
-    constexpr timespec kPause{0, 1'000'000};
-    for (int look = 0; look < kLooks; ++look) {
-      if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
-      nanosleep(&kPause, nullptr);
-    }
-    std::thread([pid = pid_] { waitpid(pid, nullptr, 0); }).detach();  // it hangs in a file system
-  }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
-
-  enum class Reply { kCame, kFailed, kAwaited };  // kFailed: the process ended, or took too much time or memory
-  struct Answer {
-    Reply reply = Reply::kFailed;
-    std::vector<std::byte> bytes;
-  };
-  // Requires: no answer is awaited.
-  Answer ask(const Request& request, std::string_view path, int descriptor, const std::function<bool()>& goes_on) {
-    asked_at_ = steady_clock::now();
-    return send(request, path, descriptor) ? await(goes_on) : Answer();
-  }
-  // Waits for the answer to the last request, as long as `goes_on` returns true.
-  Answer await(const std::function<bool()>& goes_on) {
-    for (pollfd source{socket_.get(), POLLIN, 0}; poll(&source, 1, static_cast<int>(kLook.count())) <= 0;) {
-      if (steady_clock::now() >= asked_at_ + kPatience || own_memory(pid_) > kMostMemory) return {};
-      if (!goes_on()) return {Reply::kAwaited, {}};
-    }
-    std::vector<std::byte> answer(code_names::kMaximumAnswer);
-    const ssize_t size = recv(socket_.get(), answer.data(), answer.size(), MSG_DONTWAIT);
-    if (size <= 0) return {};
-    answer.resize(static_cast<std::size_t>(size));
-    return {Reply::kCame, std::move(answer)};
-  }
-  [[nodiscard]] bool is_large() const { return own_memory(pid_) > kEnoughMemory; }
-
- private:
-  Reader(pid_t pid, FileDescriptor socket) : pid_(pid), socket_(std::move(socket)) {}
-
-  [[nodiscard]] bool send(const Request& request, std::string_view path, int descriptor) const {
-    std::array<iovec, 2> parts{iovec{const_cast<Request*>(&request), sizeof(request)}, iovec{const_cast<char*>(path.data()), path.size()}};
-    return channel::send_with_descriptor(socket_.get(), std::span(parts).first(path.empty() ? 1 : 2), descriptor) > 0;
-  }
-
-  pid_t pid_;
-  FileDescriptor socket_;
-  steady_clock::time_point asked_at_;
-};
 
 struct CodeNames::File {
   std::uint32_t number = 0;
@@ -159,7 +54,7 @@ struct CodeNames::State {
       running = {Reader::start(as, debug_folders), ++started};
       can_start = running.reader != nullptr;
       if (!can_start && have_code_names())
-        notes.push_back("Code has no names: " + program_path() + " can't be started. Install Lanescope whole, or set LANESCOPE_CODE_NAMES to it.");
+        notes.push_back("Code has no names: " + code_names::program_path() + " can't be started. Install Lanescope whole, or set LANESCOPE_CODE_NAMES to it.");
     }
     return running.reader == nullptr ? nullptr : &running;
   }
@@ -187,7 +82,7 @@ struct CodeNames::State {
       if (running->awaited) return nullptr;
       running = reader(file.as);
     }
-    if (running == nullptr || file.opened_by == running->number || !running->reader->is_large()) return running;
+    if (running == nullptr || file.opened_by == running->number || running->reader->own_memory() <= kEnoughMemory) return running;
     running->reader.reset();
     return reader(file.as);
   }
@@ -207,14 +102,11 @@ struct CodeNames::State {
     return answered(running->reader->ask({RequestKind::kFind, file.number, address}, {}, -1, goes_on), module, file, *running);
   }
 
-  // Files that belong to root, that only root can write, and that we see ourselves are trusted.
   static std::string_view rights_for(const Module& module) {
     if (geteuid() != 0 || module.path == "[vdso]") return code_names::kAsItIs;
     const std::optional<attach::ForeignFile> file = module.open();
     if (!file) return {};
-    constexpr mode_t kWritten = S_IWGRP | S_IWOTH;
-    const bool is_roots = module.seen_by == 0 && file->facts.st_uid == 0 && (file->facts.st_mode & kWritten) == 0;
-    return is_roots ? code_names::kAsItIs : code_names::kAsNobody;
+    return module.seen_by == 0 && code_names::is_roots_own(file->facts) ? code_names::kAsItIs : code_names::kAsNobody;
   }
 };
 

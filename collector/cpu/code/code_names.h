@@ -36,7 +36,6 @@ class CodeNames {
   std::vector<std::string> take_notes();
 
  private:
-  class Reader;
   struct File;
   struct State;
   std::unique_ptr<State> state_;

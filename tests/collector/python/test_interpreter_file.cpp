@@ -1,6 +1,9 @@
 // Where files say that an interpreter's loop is, with symbols and without.
+#include <fcntl.h>
+
 #include <filesystem>
 
+#include "collector/channel/file_descriptor.h"
 #include "interpreter_file.h"
 #include "interpreters.h"
 #include "support/catch.h"
@@ -9,9 +12,15 @@
 using namespace lanescope;
 using namespace lanescope::python;
 
+namespace {
+
+InterpreterFile read(const std::string& path) { return read_interpreter_file(channel::FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)).get()); }
+
+}  // namespace
+
 TEST_CASE("the part of the loop that stands elsewhere is found without symbols where symbols say it is") {
   const std::string whole = LANESCOPE_SPLIT_LOOP;
-  const InterpreterFile known = read_interpreter_file(whole);
+  const InterpreterFile known = read(whole);
   REQUIRE(known.is_readable);
   if (known.loop.size() != 2) {
     WARN("The compiler did not split the loop.");
@@ -22,7 +31,7 @@ TEST_CASE("the part of the loop that stands elsewhere is found without symbols w
   // Keeps only the loop's own symbol and the runtime's, as interpreters export them.
   const std::string command = "strip -K _PyEval_EvalFrameDefault -K _PyRuntime -o '" + stripped + "' '" + whole + "' && echo done";
   REQUIRE(test::output_of(command) == "done\n");
-  const InterpreterFile found = read_interpreter_file(stripped);
+  const InterpreterFile found = read(stripped);
   CHECK(found.runtime == known.runtime);
   REQUIRE(found.loop.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -31,5 +40,5 @@ TEST_CASE("the part of the loop that stands elsewhere is found without symbols w
       return range.begin == found.loop[i].begin && range.end <= found.loop[i].end && found.loop[i].end < range.end + kAlignment;
     }));
   }
-  CHECK(read_interpreter_file("/bin/true").loop.empty());
+  CHECK(read("/bin/true").loop.empty());
 }
