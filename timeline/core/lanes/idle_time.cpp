@@ -76,7 +76,7 @@ std::optional<Gap> IdleTime::nearest(Nanoseconds time, Nanoseconds shortest, Dir
   if (!gpus_) return best;
   for (const auto& [gpu, lanes] : *gpus_) {
     const Lane& gaps = lanes.gaps;
-    const auto take = [&](EventIndex i) { best = Gap{gpu, {gaps.start(i), gaps.end(i)}, cause_of(gaps.name(i))}; };
+    const auto take = [&, gpu = gpu](EventIndex i) { best = Gap{gpu, {gaps.start(i), gaps.end(i)}, cause_of(gaps.name(i))}; };
     if (direction == Direction::kNext) {
       for (EventIndex i = gaps.lower_bound(time + 1); i < gaps.size() && (!best || gaps.start(i) < best->range.begin); ++i)
         if (gaps.duration(i) >= shortest) {
