@@ -79,3 +79,29 @@ TEST_CASE("a file of starts that says nothing is no start") {
   CHECK(HeldStart("mine").message().is_null());
   CHECK(left_starts().empty());
 }
+
+TEST_CASE("a folder of sessions that is not this user's alone is not used") {
+  const test::TemporaryFolder runtime;
+  setenv("XDG_RUNTIME_DIR", runtime.path().c_str(), 1);
+  const std::filesystem::path folder = runtime.path() / "lanescope";
+  REQUIRE(session_folder());
+  CHECK(*session_folder() == folder);
+  CHECK(std::filesystem::status(folder).permissions() == std::filesystem::perms::owner_all);
+  const auto is_refused = [&folder] {
+    const auto refused = session_folder();
+    return !refused &&
+           refused.error().text == "The folder of sessions " + folder.string() + " is not there or not yours alone. Set XDG_RUNTIME_DIR to one that is.";
+  };
+  for (const auto others : {std::filesystem::perms::group_exec, std::filesystem::perms::others_read, std::filesystem::perms::others_write}) {
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all | others);
+    CHECK(is_refused());
+    CHECK_FALSE(hold_and_open_session("mine"));
+  }
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+  constexpr uid_t kSomebody = 1000;
+  if (chown(folder.c_str(), kSomebody, kSomebody) == 0) CHECK(is_refused());
+  std::filesystem::rename(folder, runtime.path() / "elsewhere");
+  std::filesystem::create_directory_symlink("elsewhere", folder);
+  CHECK(is_refused());
+  unsetenv("XDG_RUNTIME_DIR");
+}

@@ -1,12 +1,18 @@
 #include "collector/attach/foreign_file.h"
 
+#include <fcntl.h>
+#include <linux/fuse.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "support/catch.h"
 #include "support/paths.h"
@@ -55,7 +61,108 @@ class Confined {
   bool is_confined_ = false;
 };
 
+// A file system of FUSE that a user mounted. It has one file, of which it says that it is root's.
+class MountedByUser {
+ public:
+  MountedByUser(const fs::path& folder, uid_t user) : folder_(folder), device_(open("/dev/fuse", O_RDWR | O_CLOEXEC)) {
+    const std::string by = std::to_string(user);
+    const std::string options = "fd=" + std::to_string(device_.get()) + ",rootmode=40000,user_id=" + by + ",group_id=" + by + ",allow_other";
+    is_mounted_ = device_.valid() && mount("mounted", folder.c_str(), "fuse", MS_NOSUID | MS_NODEV, options.c_str()) == 0;
+    if (!is_mounted_) return;
+    server_ = fork();
+    if (server_ != 0) return;
+    while (serve()) {
+    }
+    _exit(0);
+  }
+  ~MountedByUser() {
+    if (!is_mounted_) return;
+    umount2(folder_.c_str(), MNT_DETACH);
+    kill(server_, SIGKILL);
+    waitpid(server_, nullptr, 0);
+  }
+  MountedByUser(const MountedByUser&) = delete;
+  MountedByUser& operator=(const MountedByUser&) = delete;
+  [[nodiscard]] bool is_mounted() const { return is_mounted_; }
+
+ private:
+  static fuse_attr attributes(std::uint64_t node) {
+    fuse_attr attributes{};
+    attributes.ino = node;
+    attributes.mode = node == FUSE_ROOT_ID ? S_IFDIR | 0755 : S_IFREG | 0644;
+    attributes.nlink = 1;
+    return attributes;
+  }
+  template <typename Body>
+  bool answer(const fuse_in_header& question, const Body& body) const {
+    struct {
+      fuse_out_header head;
+      Body body;
+    } message{{sizeof(fuse_out_header) + sizeof(Body), 0, question.unique}, body};
+    return write(device_.get(), &message, message.head.len) > 0;
+  }
+  // Answers one question. Returns false at the end.
+  [[nodiscard]] bool serve() const {
+    constexpr std::size_t kMostBytes = 1u << 17;
+    std::vector<char> bytes(kMostBytes);
+    if (read(device_.get(), bytes.data(), bytes.size()) < static_cast<ssize_t>(sizeof(fuse_in_header))) return false;
+    fuse_in_header question{};
+    std::memcpy(&question, bytes.data(), sizeof(question));
+    switch (question.opcode) {
+      case FUSE_INIT: {
+        fuse_init_out ours{};
+        ours.major = FUSE_KERNEL_VERSION;
+        ours.minor = FUSE_KERNEL_MINOR_VERSION;
+        ours.max_write = 4096;
+        return answer(question, ours);
+      }
+      case FUSE_LOOKUP: {
+        fuse_entry_out entry{};
+        entry.nodeid = FUSE_ROOT_ID + 1;
+        entry.attr = attributes(entry.nodeid);
+        return answer(question, entry);
+      }
+      case FUSE_GETATTR: {
+        fuse_attr_out said{};
+        said.attr = attributes(question.nodeid);
+        return answer(question, said);
+      }
+      case FUSE_STATFS:
+        return answer(question, fuse_statfs_out{});
+      case FUSE_OPEN:
+        return answer(question, fuse_open_out{});
+      case FUSE_FORGET:
+        return true;
+      default: {
+        const fuse_out_header refusal{sizeof(fuse_out_header), -ENOSYS, question.unique};
+        return write(device_.get(), &refusal, sizeof(refusal)) > 0;
+      }
+    }
+  }
+
+  fs::path folder_;
+  channel::FileDescriptor device_;
+  bool is_mounted_ = false;
+  pid_t server_ = 0;
+};
+
 }  // namespace
+
+TEST_CASE("files of another user's FUSE are not opened, whoever they say that they belong to") {
+  const uid_t user = GENERATE(uid_t{0}, uid_t{1000});
+  const test::TemporaryFolder folder;
+  const MountedByUser mounted(folder.path(), user);
+  if (!mounted.is_mounted()) {
+    WARN("FUSE can't be mounted here: not tested.");
+    return;
+  }
+  const std::string file = folder.path() / "file";
+  struct stat facts {};
+  REQUIRE(stat(file.c_str(), &facts) == 0);
+  REQUIRE(facts.st_uid == 0);
+  CHECK(open_file(file).has_value() == (user == 0));
+  CHECK(open_file_of(getpid(), file).has_value() == (user == 0));
+}
 
 TEST_CASE("regular files are opened, also through links, and nothing else is") {
   const test::TemporaryFolder folder;
