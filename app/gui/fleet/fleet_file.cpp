@@ -1,6 +1,7 @@
 #include "fleet/fleet_file.h"
 #include "base/text/texts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -91,7 +92,7 @@ Result<FleetFile> read_fleet_file(const QString& path) {
   if (const QFileInfo facts(path); facts.exists() && !facts.isFile()) return failure(path, tr("it is not a regular file"));
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return failure(path, file.errorString());
-  const QByteArray text = file.read(kMostBytes + 1);
+  const QByteArray text = file.read(std::min(file.size(), kMostBytes) + 1);  // which takes memory for as much as it is asked for
   if (text.size() > kMostBytes) return failure(path, tr("it is larger than 256 MiB"));
   QJsonParseError wrong;
   const QJsonDocument document = QJsonDocument::fromJson(text, &wrong);

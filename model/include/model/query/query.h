@@ -22,7 +22,7 @@ namespace lanescope::query {
 // Limits at which a query ends, with fewer rows than there are or with an error.
 struct QueryLimits {
   std::size_t rows = 1'000'000;
-  std::uint64_t bytes = std::uint64_t{1} << 30;  // of memory that SQLite and the answer take
+  std::uint64_t bytes = std::uint64_t{768} << 20;  // of memory that SQLite and the answer take; with the trace of a file of 10 MB, less than 1 GiB
   std::chrono::milliseconds time = std::chrono::minutes(10);
 };
 
