@@ -81,7 +81,14 @@ std::string picture_of(const Trace& trace, const timeline::RowTree& tree, timeli
 class Page {
  public:
   Page(const std::shared_ptr<const Trace>& trace, const PageOptions& options, const TextConsumer& write)
-      : shared_(trace), trace_(*trace), options_(options), write_(write), tree_(*trace), contents_(trace), idle_(trace, kShortestGap), communication_(*trace) {}
+      : shared_(trace),
+        trace_(*trace),
+        options_(options),
+        write_(write),
+        tree_(*trace),
+        contents_(trace),
+        idle_(trace, kShortestGap),
+        communication_(*trace, {}, timeline::CommunicationTime::Parts::kWaits) {}
 
   Result<bool> run() {
     std::vector<Finding> findings;
@@ -254,7 +261,8 @@ Result<bool> write_page(const std::shared_ptr<const Trace>& trace, const PageOpt
 std::string timeline_svg(const std::shared_ptr<const Trace>& trace) {
   const timeline::RowTree tree(*trace);
   timeline::ContentCache contents(trace);
-  return picture_of(*trace, tree, contents, timeline::IdleTime(trace, kShortestGap), timeline::CommunicationTime(*trace), trace->scope(), std::nullopt);
+  return picture_of(*trace, tree, contents, timeline::IdleTime(trace, kShortestGap),
+                    timeline::CommunicationTime(*trace, {}, timeline::CommunicationTime::Parts::kWaits), trace->scope(), std::nullopt);
 }
 
 }  // namespace lanescope::report

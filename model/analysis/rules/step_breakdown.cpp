@@ -2,7 +2,10 @@
 #include "step_breakdown.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,7 +45,8 @@ class Breakdown {
         communication_(trace_, is_communication_name),
         stretch_of_lane_(trace_.lanes().size(), nullptr) {}
 
-  Result<std::map<RangesOfDomain, FamilySum>> sum() {
+  // Once.
+  Result<SumsOfRanges> sum() {
     for (ProcessId process = 0; process < trace_.processes().size(); ++process) {
       const std::vector<LaneId> lanes = range_lanes_of(process);
       if (lanes.empty()) continue;
@@ -56,7 +60,8 @@ class Breakdown {
     const auto idle = idle_.take();
     if (!idle) return idle.error();
     for (const auto& [number, time] : *idle) rows_[number].second.idle = time;
-    return std::map<RangesOfDomain, FamilySum>(rows_.begin(), rows_.end());
+    std::sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return std::move(rows_);
   }
 
  private:
@@ -199,9 +204,15 @@ class Breakdown {
   }
 
   [[nodiscard]] std::uint32_t number_of(const RangesOfDomain& ranges) {
-    const auto [found, is_new] = numbers_.try_emplace(ranges, static_cast<std::uint32_t>(rows_.size()));
-    if (is_new) rows_.emplace_back(ranges, FamilySum{});
-    return found->second;
+    const auto next = static_cast<std::uint32_t>(rows_.size());
+    const FamilyId family = ranges.first;
+    if (family >= first_of_family_.size()) first_of_family_.resize(family + std::size_t{1}, kNone);
+    std::uint32_t& first = first_of_family_[family];
+    if (first == kNone) first = next;
+    if (first != next && rows_[first].first.second == ranges.second) return first;
+    const std::uint32_t number = first == next ? next : others_of_family_.try_emplace(ranges, next).first->second;
+    if (number == next) rows_.emplace_back(ranges, FamilySum{});
+    return number;
   }
 
   void add(ProcessId process, Nanoseconds cpu, const Projection& projection, std::uint32_t number) {
@@ -225,15 +236,17 @@ class Breakdown {
   IdleInside idle_;  // of the ranges, by their numbers
   NameMemo<bool> communication_;
   std::vector<Stretch> held_stretches_;
-  std::size_t held_ = 0;                             // number of ranges in these
-  std::vector<Stretch*> stretch_of_lane_;            // the current stretch; null if there is none
-  std::map<RangesOfDomain, std::uint32_t> numbers_;  // positions in rows_
-  std::vector<std::pair<RangesOfDomain, FamilySum>> rows_;
+  std::size_t held_ = 0;                   // number of ranges in these
+  std::vector<Stretch*> stretch_of_lane_;  // the current stretch; null if there is none
+  // Positions in rows_: of a family in the domain in which it comes first, which is the only one for most, and in others.
+  std::vector<std::uint32_t> first_of_family_;
+  std::map<RangesOfDomain, std::uint32_t> others_of_family_;
+  SumsOfRanges rows_;
 };
 
 }  // namespace
 
-Result<std::map<RangesOfDomain, FamilySum>> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once) {
+Result<SumsOfRanges> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once) {
   return Breakdown(context, families, std::max<std::size_t>(1, ranges_at_once)).sum();
 }
 
@@ -242,21 +255,21 @@ Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArgume
   Families families(context.trace);
   const auto sums = sum_steps(context, families);
   if (!sums) return sums.error();
-  std::vector<std::pair<RangesOfDomain, FamilySum>> sorted(sums->begin(), sums->end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.cpu > b.second.cpu; });
+  std::vector<std::uint32_t> order(sums->size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&sums](std::uint32_t a, std::uint32_t b) { return (*sums)[a].second.cpu > (*sums)[b].second.cpu; });
   stats::Table table({stats::integers("CPU Time", stats::Unit::kNanoseconds), stats::integers("Ranges"),
                       stats::integers("GPU Projected", stats::Unit::kNanoseconds), stats::integers("GPU Idle Inside", stats::Unit::kNanoseconds),
                       stats::reals("GPU Idle Inside", stats::Unit::kPercent), stats::integers("Communication", stats::Unit::kNanoseconds),
                       stats::integers("Operations"), stats::texts("NVTX Range")});
-  std::map<FamilyId, std::size_t> domains;
-  for (const auto& [ranges, sum] : *sums) ++domains[ranges.first];
-  const auto name_of_ranges = [&](const RangesOfDomain& ranges) {
+  const auto is_family_of = [&sums](std::size_t row, FamilyId family) { return row < sums->size() && (*sums)[row].first.first == family; };
+  for (const std::uint32_t row : order) {
+    const auto& [ranges, sum] = (*sums)[row];
     const std::string& family = families.text(ranges.first);
-    return domains.at(ranges.first) == 1 ? family : name_in_domain(family, ranges.second);
-  };
-  for (const auto& [ranges, sum] : sorted)
+    const bool is_alone = !is_family_of(row + std::size_t{1}, ranges.first) && (row == 0 || !is_family_of(row - std::size_t{1}, ranges.first));
     table.add_row(sum.cpu, static_cast<std::int64_t>(sum.ranges), sum.projected, sum.idle, percent_of(sum.idle, sum.projected), sum.communication,
-                  static_cast<std::int64_t>(sum.operations), table.add_text(name_of_ranges(ranges)));
+                  static_cast<std::int64_t>(sum.operations), table.add_text(is_alone ? family : name_in_domain(family, ranges.second)));
+  }
   RuleAnswer answer;
   if (table.empty())
     answer.message = context.time == kWholeTrace ? Message("The trace has no NVTX ranges.") : Message("No NVTX range begins in the chosen part.");

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
+#include <deque>
 #include <string_view>
 #include <utility>
 
@@ -29,8 +29,10 @@ inline constexpr std::size_t kRangesAtOnce = 1u << 20;
 // The ranges of one family in the NVTX domains with one name: those of another domain are something else. The name is the trace's.
 using RangesOfDomain = std::pair<FamilyId, std::string_view>;
 
-// O(ranges · log(ranges) + operations · turns), where a turn skips the segments of operations that none of its ranges can have enqueued. Fails if the
-// temporary file can't be read any more.
-[[nodiscard]] Result<std::map<RangesOfDomain, FamilySum>> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once = kRangesAtOnce);
+using SumsOfRanges = std::deque<std::pair<RangesOfDomain, FamilySum>>;
+
+// Ordered by the ranges. O(ranges · log(ranges) + operations · turns), where a turn skips the segments of operations that none of its ranges can have enqueued.
+// Fails if the temporary file can't be read any more.
+[[nodiscard]] Result<SumsOfRanges> sum_steps(const RuleContext& context, Families& families, std::size_t ranges_at_once = kRangesAtOnce);
 
 }  // namespace lanescope::analysis

@@ -104,7 +104,7 @@ bool CommunicationTime::ByLanes::operator()(const Level& a, const Level& b) cons
 
 class CommunicationTime::Builder {
  public:
-  Builder(const Trace& trace, const std::stop_token& stop) : trace_(trace), stop_(stop) {}
+  Builder(const Trace& trace, const std::stop_token& stop, Parts parts) : trace_(trace), stop_(stop), parts_(parts) {}
 
   std::shared_ptr<const Times> build() {
     find_kernels();
@@ -255,25 +255,33 @@ class CommunicationTime::Builder {
   }
 
   void add_gpu(const Level& hardware) {
+    const bool communicates = std::any_of(hardware.begin(), hardware.end(), [this](const LaneSource& source) { return kernels_.contains(source.lane); });
+    if (!communicates) return;
+    const GpuId id = trace_.track_of(hardware.front().lane).key.gpu;
+    if (parts_ == Parts::kWaits) {
+      times_.gpus.emplace(id, GpuLanes{{}, {}, hardware});
+      return;
+    }
     UnitedTimes times;
     for (const LaneSource& source : hardware)
       if (const auto found = kernels_.find(source.lane); found != kernels_.end()) times.add(times_of(found->second, std::nullopt));
+    LaneWriter communication;
     const Ranges communicating = times.take();
     if (communicating.empty()) return;
-    LaneWriter communication;
     for (const TimeRange& range : communicating) communication.add(range, 1);
-    times_.gpus.emplace(trace_.track_of(hardware.front().lane).key.gpu, GpuLanes{communication.take(), alone(hardware, kernels_), hardware});
+    times_.gpus.emplace(id, GpuLanes{communication.take(), alone(hardware, kernels_), hardware});
   }
 
   const Trace& trace_;
   const std::stop_token& stop_;
+  const Parts parts_;
   std::map<LaneId, Lane> kernels_;  // communication kernels only
   std::map<const Lane*, EventsByName> by_name_;
   std::map<Level, Lane, ByLanes> alone_;  // of levels of waits that have been computed
   Times times_;
 };
 
-CommunicationTime::CommunicationTime(const Trace& trace, const std::stop_token& stop) : of_(Builder(trace, stop).build()) {}
+CommunicationTime::CommunicationTime(const Trace& trace, const std::stop_token& stop, Parts parts) : of_(Builder(trace, stop, parts).build()) {}
 
 std::optional<TimeRange> CommunicationTime::wait_of(LaneId lane, Nanoseconds start_of_kernel) const {
   if (!of_) return std::nullopt;

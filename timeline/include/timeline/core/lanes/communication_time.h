@@ -17,9 +17,13 @@ namespace lanescope::timeline {
 
 class CommunicationTime {
  public:
+  enum class Parts {
+    kAll,
+    kWaits,  // without how long GPUs communicated: within() says 0
+  };
   CommunicationTime() = default;
   // O(kernels · log lanes) for each row that shows them; about 60 bytes per communication kernel. Empty when asked to stop.
-  explicit CommunicationTime(const Trace& trace, const std::stop_token& stop = {});
+  explicit CommunicationTime(const Trace& trace, const std::stop_token& stop = {}, Parts parts = Parts::kAll);
 
   [[nodiscard]] bool has_waits() const noexcept { return of_ && !of_->waits.empty(); }
 
