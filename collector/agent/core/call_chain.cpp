@@ -3,41 +3,37 @@
 #include <atomic>
 
 #include <dlfcn.h>
-#include <unwind.h>
 
 #include "agent/core/loader/loader.h"
+#include "agent/core/unwinding/checked_memory.h"
+#include "agent/core/unwinding/frame_rules.h"
+#include "agent/core/unwinding/registers.h"
 
 namespace lanescope::agent {
 namespace {
 
-// The unwinder of libgcc, which CUPTI and every C++ program bring along. One of the agent's own would need a newer C library than the agent promises to run
-// with.
-struct Unwinder {
-  _Unwind_Reason_Code (*walk)(_Unwind_Trace_Fn, void*) = nullptr;
-  _Unwind_Word (*address)(struct _Unwind_Context*) = nullptr;
+// What libgcc, which CUPTI and every C++ program bring along, tells with a table's entry.
+struct Bases {
+  void* text;
+  void* data;
+  void* function;
 };
-constinit Unwinder unwinder;
+
+// Finds the entry of the unwind tables for a place in the code, also of code that the program made. To look for them here would need a newer C library than the
+// agent promises to run with. libgcc's own walk is not used: it reads whatever the stack names, and ends the program on a stack without an end.
+using FindEntry = const void* (*)(void* place, Bases* bases);
+constinit FindEntry find_entry = nullptr;
 constinit std::atomic<bool> can_unwind{false};
 
 }  // namespace
-
-struct CallChainWalk {
-  static _Unwind_Reason_Code add_frame(struct _Unwind_Context* context, void* data) {
-    auto& chain = *static_cast<CallChain*>(data);
-    if (chain.depth_ == CallChain::kMaximumDepth) return _URC_END_OF_STACK;
-    chain.addresses_[chain.depth_++] = unwinder.address(context);
-    return _URC_NO_REASON;
-  }
-};
 
 bool prepare_call_chains() noexcept {
   if (can_unwind.load(std::memory_order_acquire)) return true;
   void* library = load_file("libgcc_s.so.1", RTLD_LAZY);
   if (library == nullptr) return false;
-  unwinder.walk = reinterpret_cast<decltype(unwinder.walk)>(dlsym(library, "_Unwind_Backtrace"));
-  unwinder.address = reinterpret_cast<decltype(unwinder.address)>(dlsym(library, "_Unwind_GetIP"));
-  const bool found = unwinder.walk != nullptr && unwinder.address != nullptr;
-  // The first walk sets the unwinder up, which takes system calls: the program may have forbidden them by the time of its first long call.
+  find_entry = reinterpret_cast<FindEntry>(dlsym(library, "_Unwind_Find_FDE"));
+  const bool found = find_entry != nullptr;
+  // The first walk sets libgcc up, which takes system calls: the program may have forbidden them by the time of its first long call.
   if (found) static_cast<void>(CallChain());
   can_unwind.store(found, std::memory_order_release);
   return found;
@@ -45,6 +41,18 @@ bool prepare_call_chains() noexcept {
 
 bool can_take_call_chains() noexcept { return can_unwind.load(std::memory_order_acquire); }
 
-CallChain::CallChain() noexcept { unwinder.walk(CallChainWalk::add_frame, this); }
+[[gnu::noinline]] CallChain::CallChain() noexcept {
+  Registers registers{};
+  take_registers(registers);
+  CheckedMemory memory;
+  while (depth_ < kMaximumDepth) {
+    Bases bases{};
+    const void* const entry = find_entry(reinterpret_cast<void*>(registers.looked_up()), &bases);
+    if (entry == nullptr && !memory.can_read(registers.place)) return;  // it is no code
+    addresses_[depth_++] = registers.place;
+    if (entry == nullptr) return;
+    if (step_to_caller(registers, entry, reinterpret_cast<std::uint64_t>(bases.function), memory) == Step::kAtEnd) return;
+  }
+}
 
 }  // namespace lanescope::agent

@@ -17,14 +17,14 @@ bool prepare_call_chains() noexcept;
 // Return addresses, innermost first, including those of the agent's own functions.
 class CallChain {
  public:
-  // Takes the chain. Requires: can_take_call_chains(), except for the walk of prepare_call_chains(). After that walk, it takes no memory and calls no kernel.
+  // Takes the chain, as far as the stack can be read: it ends where a stack does that has no caller at its end. Requires: can_take_call_chains(), except for
+  // the walk of prepare_call_chains(). After that walk, it takes no memory, and asks the kernel only whether pages can be read (core/faults/readable.h).
   CallChain() noexcept;
 
   // The text of a record of type kCallChain. Valid as long as this object.
   [[nodiscard]] std::string_view text() const noexcept { return {reinterpret_cast<const char*>(addresses_), depth_ * sizeof(addresses_[0])}; }
 
  private:
-  friend struct CallChainWalk;
   static constexpr std::size_t kMaximumDepth = channel::kMaximumTextBytes / sizeof(std::uint64_t);
   std::uint64_t addresses_[kMaximumDepth];
   std::size_t depth_ = 0;

@@ -23,6 +23,7 @@ void add_endings(std::vector<Way>& ways) {
   for (const char* how : {"quick_exit", "fault-on-thread", "exit-on-thread", "first-thread-exits"}) ways.push_back({.arguments = {how}, .ranges = 150});
   ways.push_back({.arguments = {"overflows"}, .ranges = 105});
   ways.push_back({.arguments = {"jumps"}, .ranges = 200});
+  ways.push_back({.arguments = {"no-caller"}, .ranges = 200});
   ways.push_back({.arguments = {"handlers"}, .ranges = 200});
   ways.push_back({.arguments = {"slow-end"}, .ranges = 150});
   ways.push_back({.arguments = {"exec-on-thread"}, .ranges = 200, .ranges_if_attached = 100});

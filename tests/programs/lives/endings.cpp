@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -56,6 +57,32 @@ int jumps_out_of_handlers() {
     for (;;) pause();
   }
   steps(100);
+  return kCode;
+}
+
+// Makes long calls on a stack at whose end no caller stands, as greenlet and some coroutines do.
+ucontext_t first_stack;
+ucontext_t other_stack;
+int waits_on_stack_without_caller() {
+  static char memory[1 << 16];
+  static constexpr long kNowhere = 1;
+  getcontext(&other_stack);
+  other_stack.uc_stack.ss_sp = memory;
+  other_stack.uc_stack.ss_size = sizeof(memory);
+  const auto run = [] {
+    for (int i = 0; i < 20; ++i) {
+      steps(5);
+      usleep(500);
+    }
+    setcontext(&first_stack);
+  };
+  makecontext(&other_stack, run, 0);
+#if defined(__x86_64__)
+  *reinterpret_cast<long*>(other_stack.uc_mcontext.gregs[REG_RSP]) = kNowhere;
+#elif defined(__aarch64__)
+  other_stack.uc_mcontext.regs[30] = kNowhere;
+#endif
+  swapcontext(&first_stack, &other_stack);
   return kCode;
 }
 
@@ -258,6 +285,7 @@ std::vector<Way> endings() {
       {"fault-on-thread", faults_on_thread},
       {"overflows", survives_overflows},
       {"jumps", jumps_out_of_handlers},
+      {"no-caller", waits_on_stack_without_caller},
       {"slow-end", ends_slowly},
       {"exit-on-thread", another_thread_ends_it},
       {"exec-on-thread", another_thread_becomes_another},

@@ -10,6 +10,8 @@ namespace lanescope::agent {
 // Asks the kernel, because reading would end the program. The call asks for a change of the signal mask that does not exist; the kernel reads the place before
 // it refuses. If a filter forbids that call, nothing is asked.
 bool is_readable(std::uintptr_t place) noexcept {
+  constexpr std::uintptr_t kLowest = 4096;  // below it, there is nothing; to the kernel, address 0 means that no set is given
+  if (place < kLowest) return false;
   if (!may_hold_signals()) return true;
   constexpr long kNoSuchChange = 99;
   constexpr std::uintptr_t kSetBytes = sizeof(std::uint64_t);
