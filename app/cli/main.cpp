@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "collector/channel/large_stack.h"
 #include "collector/remote/serve.h"
 #include "collector/session/discard_notes.h"
 #include "collector/session/distant_reader.h"
@@ -37,9 +38,7 @@ int run_with_messages(const lanescope::cli::Arguments& arguments) {
   return lanescope::cli::run(arguments);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   // In packages, other programs of the recorder are this one by another name (packaging/portable/part_of_lanescope.cpp).
   [[maybe_unused]] const std::string_view name = argc > 0 ? argv[0] : "";
 #ifdef LANESCOPE_IS_CODE_NAMES
@@ -60,3 +59,7 @@ int main(int argc, char** argv) {
   if (!discards) lanescope::cli::end_as_told();  // otherwise whoever keeps the recorder would think that the signal ended only the recorder
   return code;
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return lanescope::channel::on_large_stack(program, argc, argv); }

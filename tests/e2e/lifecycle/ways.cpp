@@ -104,6 +104,10 @@ void add_boundaries(std::vector<Way>& ways) {
 void add_limits(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"exit"}, .before = "ulimit -n 32"});
   ways.push_back({.arguments = {"exit"}, .before = "ulimit -s 256"});
+  // The environment lies on the first thread's stack as well.
+  ways.push_back({.arguments = {"exit"}, .before = "export MUCH=$(head -c 40000 /dev/zero | tr '\\0' x); ulimit -s 64"});
+  for (const char* descriptors : {"ulimit -n 4", "ulimit -n 5"})
+    ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = descriptors, .only = Joining::kLaunched});
   ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = "ulimit -n 10", .only = Joining::kLaunched});
   ways.push_back(
       {.arguments = {"inherited"}, .ranges = 0, .said = "The program runs without being recorded", .before = "ulimit -n 16", .only = Joining::kLaunched});
