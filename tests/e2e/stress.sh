@@ -9,14 +9,25 @@ program=$(realpath "$2")
 total=${3:-8}
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
-kinds=(osrt nvtx nvtx,osrt python-gil nvtx,osrt,python-gil,cuda,mpi samples)
+launched_only=,mpi,ucx,openmp,openacc,opengl  # what comes into a program by its loader or its runtime
+kinds=(osrt nvtx nvtx,osrt python-gil "nvtx,osrt,python-gil,cuda$launched_only" samples syscall dwarf pc files ring)
 each=$(awk "BEGIN { s = $total / (2 * ${#kinds[@]}); if (s > 10) s = 10; print s }")  # seconds of a run
 limit=$(awk "BEGIN { print int(60 + 10 * $each) }")                                     # until it counts as hung
 runs=0 failures=0
 expected=$(printf 'ready\nas it should be')
 
 fail() { failures=$((failures + 1)); echo "FAIL $1"; tail -3 messages 2>/dev/null | sed 's/^/    /'; }
-options_of() { if [ "$1" = samples ]; then echo "-t osrt,nvtx -s process-tree --cpuctxsw process-tree"; else echo "-t $1 -s none --cpuctxsw none"; fi; }
+options_of() {
+  case $1 in
+    samples) echo "-t osrt,nvtx -s process-tree --cpuctxsw process-tree" ;;
+    dwarf) echo "-t osrt,nvtx -b dwarf --osrt-backtrace-threshold 1000" ;;
+    syscall) echo "-t nvtx,osrt,syscall -s none" ;;
+    pc) echo "-t cuda,nvtx --kernels=pc -s none --cpuctxsw none" ;;
+    files) echo "-t nvtx --osrt-file-access=true -s none --cpuctxsw none" ;;
+    ring) echo "-t nvtx,osrt --ring 1 -s process-tree" ;;
+    *) echo "-t $1 -s none --cpuctxsw none" ;;
+  esac
+}
 
 "$program" 0.3 > output 2> messages
 [ $? = 23 ] && [ "$(cat output)" = "$expected" ] || { echo "stress.sh: the program alone is not as it should be:"; cat output messages; exit 2; }
@@ -28,7 +39,7 @@ while :; do
     timeout -k 5 "$limit" "$lanescope" profile $(options_of "$kind") -f -o x "$program" "$each" > output 2> messages
     code=$?
     [ $code = 23 ] && [ "$(grep -xE 'ready|.*as it should be' output)" = "$expected" ] || fail "launched, $kind: exit code $code, $(tr '\n' ' ' < output | cut -c1-100)"
-    [ "$kind" = nvtx,osrt,python-gil,cuda,mpi ] && kind=nvtx,osrt,python-gil
+    kind=${kind%"$launched_only"}
     runs=$((runs + 1))
     timeout -k 5 "$limit" "$program" "$each" > output 2> program_messages &
     waited=$!

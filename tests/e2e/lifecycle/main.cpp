@@ -53,16 +53,17 @@ std::vector<std::string> command_of(const Way& way, const std::filesystem::path&
   return words;
 }
 
-std::vector<std::string> recorder(const char* command, const std::string& traced) {
-  const bool outside = traced == "none";
-  std::vector<std::string> words{program("lanescope").string(), command, "-t", traced, "-o", "x"};
-  if (!outside) words.insert(words.end(), {"--sample=none", "--cpuctxsw=none"});
+std::vector<std::string> recorder(const char* command, const TraceKind& kind) {
+  std::vector<std::string> words{program("lanescope").string(), command, "-t", kind.option, "-o", "x"};
+  words.insert(words.end(), kind.more.begin(), kind.more.end());
+  const bool samples = kind.option == "none" || std::find(kind.more.begin(), kind.more.end(), "--backtrace=dwarf") != kind.more.end();
+  if (!samples) words.insert(words.end(), {"--sample=none", "--cpuctxsw=none"});
   return words;
 }
 
 // Launches the program. The output is the program's, the messages are the recorder's and the program's.
 Ended launch(const Check& check, const std::vector<std::string>& command, const std::filesystem::path& folder) {
-  std::vector<std::string> words = recorder("profile", check.kind.option);
+  std::vector<std::string> words = recorder("profile", check.kind);
   words.insert(words.end(), command.begin(), command.end());
   return run({check.way.before, words, check.way.input, folder});
 }
@@ -103,7 +104,7 @@ Ended attach(const Check& check, const std::vector<std::string>& command, const 
     program = run({begin, command, check.way.input, folder});
     is_over = true;
   });
-  std::vector<std::string> words = recorder("attach", check.kind.option);
+  std::vector<std::string> words = recorder("attach", check.kind);
   words.push_back(number_of_program(folder / "number", is_over));
   Ended recording;
   std::atomic<bool> has_ended{false};
@@ -203,7 +204,7 @@ int run_checks(const Options& options) {
       if (problems.empty()) continue;
       ++failed;
       const std::lock_guard lock(printing);
-      std::cout << checks[i].way.title() << (checks[i].joining == Joining::kAttached ? "  attached -t " : "  -t ") << checks[i].kind.option << "\n  "
+      std::cout << checks[i].way.title() << (checks[i].joining == Joining::kAttached ? "  attached -t " : "  -t ") << checks[i].kind.title() << "\n  "
                 << problems << '\n'
                 << std::flush;
     }

@@ -124,6 +124,12 @@ std::string Way::title() const {
   return text;
 }
 
+std::string TraceKind::title() const {
+  std::string text = option;
+  for (const std::string& each : more) text += ' ' + each;
+  return text;
+}
+
 std::vector<Way> all_ways() {
   std::vector<Way> ways;
   add_endings(ways);
@@ -140,8 +146,23 @@ std::vector<TraceKind> usual_trace_kinds(Joining joining) {
 }
 
 std::vector<TraceKind> all_trace_kinds(Joining joining) {
-  if (joining == Joining::kAttached) return {{"nvtx", true}, {"nvtx,osrt", true}, {"nvtx,osrt,python-gil", true}, {"osrt", false}, {"none", false}};
-  return {{"nvtx", true}, {"cuda,nvtx,osrt", true}, {"nvtx,mpi", true}, {"nvtx,python-gil", true}, {"cuda", false}, {"osrt", false}, {"none", false}};
+  std::vector<TraceKind> kinds{{"nvtx", true},
+                               {"osrt", false},
+                               {"none", false},
+                               {"nvtx,osrt,syscall", true},
+                               {"nvtx,osrt", true, {"--backtrace=dwarf", "--osrt-backtrace-threshold=1000"}},
+                               {"nvtx", true, {"--osrt-file-access=true"}},
+                               {"cuda,nvtx", true, {"--kernels=pc"}}};
+  const std::vector<TraceKind> attached{{"nvtx,osrt", true}, {"nvtx,osrt,python-gil", true}};
+  const std::vector<TraceKind> launched{{"cuda,nvtx,osrt", true},
+                                        {"nvtx,mpi", true},
+                                        {"nvtx,python-gil", true},
+                                        {"cuda", false},
+                                        {"nvtx,osrt", true, {"--ring=600"}},
+                                        {"nvtx,openmp,ucx,openacc,opengl", true}};
+  const std::vector<TraceKind>& more = joining == Joining::kAttached ? attached : launched;
+  kinds.insert(kinds.end(), more.begin(), more.end());
+  return kinds;
 }
 
 }  // namespace lanescope::test

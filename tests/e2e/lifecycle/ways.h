@@ -28,10 +28,13 @@ struct Way {
 
 std::vector<Way> all_ways();
 
-// What is traced (-t), and whether that includes the ranges.
+// What is traced (-t), whether that includes the ranges, and how else.
 struct TraceKind {
   std::string option;
   bool ranges;
+  std::vector<std::string> more{};  // options
+
+  [[nodiscard]] std::string title() const;
 };
 std::vector<TraceKind> usual_trace_kinds(Joining joining);
 std::vector<TraceKind> all_trace_kinds(Joining joining);
