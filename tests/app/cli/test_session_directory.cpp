@@ -1,9 +1,12 @@
-// Starts that were requested before their session runs.
+// Starts that were requested before their session runs, and the folder in which sessions are found.
 #include "session/session_directory.h"
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +25,9 @@ class OwnSessions {
  public:
   OwnSessions() { setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1); }
   ~OwnSessions() { unsetenv("XDG_RUNTIME_DIR"); }
+
+  [[nodiscard]] std::filesystem::path runtime() const { return folder_.path(); }
+  [[nodiscard]] std::filesystem::path sessions() const { return folder_.path() / "lanescope"; }
 
  private:
   test::TemporaryFolder folder_;
@@ -80,28 +86,82 @@ TEST_CASE("a file of starts that says nothing is no start") {
   CHECK(left_starts().empty());
 }
 
-TEST_CASE("a folder of sessions that is not this user's alone is not used") {
-  const test::TemporaryFolder runtime;
-  setenv("XDG_RUNTIME_DIR", runtime.path().c_str(), 1);
-  const std::filesystem::path folder = runtime.path() / "lanescope";
-  REQUIRE(session_folder());
-  CHECK(*session_folder() == folder);
-  CHECK(std::filesystem::status(folder).permissions() == std::filesystem::perms::owner_all);
-  const auto is_refused = [&folder] {
-    const auto refused = session_folder();
-    return !refused &&
-           refused.error().text == "The folder of sessions " + folder.string() + " is not there or not yours alone. Set XDG_RUNTIME_DIR to one that is.";
-  };
-  for (const auto others : {std::filesystem::perms::group_exec, std::filesystem::perms::others_read, std::filesystem::perms::others_write}) {
-    std::filesystem::permissions(folder, std::filesystem::perms::owner_all | others);
-    CHECK(is_refused());
-    CHECK_FALSE(hold_and_open_session("mine"));
+namespace {
+
+mode_t mode_of(const std::filesystem::path& path) {
+  struct stat status {};
+  REQUIRE(lstat(path.c_str(), &status) == 0);
+  return status.st_mode & 07777;
+}
+
+// Nothing is left in the folder or read from it.
+void check_refused(const std::filesystem::path& folder) {
+  const auto refused = session_folder();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text == "The folder of sessions " + folder.string() + " is not there or not yours alone. Set XDG_RUNTIME_DIR to one that is.");
+  CHECK_FALSE(hold_sessions());
+  CHECK_FALSE(leave_start("mine", {{"output", "first"}}));
+  CHECK(left_starts().empty());
+  CHECK(HeldStart("theirs").message().is_null());
+  CHECK_FALSE(take_start_back("theirs"));
+}
+
+// As it would be if it were a request.
+void put_start_of_another(const std::filesystem::path& folder) { std::ofstream(folder / "theirs.start") << R"({"output": "theirs"})"; }
+
+}  // namespace
+
+TEST_CASE("the folder of sessions is made for its user alone, whatever the mask is") {
+  const OwnSessions sessions;
+  const mode_t before = umask(0);
+  const auto folder = session_folder();
+  umask(before);
+  REQUIRE(folder);
+  CHECK(*folder == sessions.sessions());
+  CHECK(mode_of(*folder) == 0700);
+}
+
+TEST_CASE("a folder of sessions that others may enter, a link, or no folder is not used") {
+  const OwnSessions sessions;
+  std::filesystem::create_directory(sessions.sessions());
+  for (const mode_t mode : {0755, 0770, 0701, 0720, 0704}) {
+    INFO(mode);
+    chmod(sessions.sessions().c_str(), 0700);
+    put_start_of_another(sessions.sessions());
+    chmod(sessions.sessions().c_str(), mode);
+    check_refused(sessions.sessions());
+    CHECK(mode_of(sessions.sessions()) == mode);
   }
-  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
-  constexpr uid_t kSomebody = 1000;
-  if (chown(folder.c_str(), kSomebody, kSomebody) == 0) CHECK(is_refused());
-  std::filesystem::rename(folder, runtime.path() / "elsewhere");
-  std::filesystem::create_directory_symlink("elsewhere", folder);
-  CHECK(is_refused());
-  unsetenv("XDG_RUNTIME_DIR");
+  chmod(sessions.sessions().c_str(), 0700);
+  CHECK(left_starts() == Names{"theirs"});  // which it would have been
+
+  const std::filesystem::path elsewhere = sessions.runtime() / "elsewhere";
+  std::filesystem::rename(sessions.sessions(), elsewhere);
+  std::filesystem::create_symlink(elsewhere, sessions.sessions());
+  check_refused(sessions.sessions());
+  std::filesystem::remove(sessions.sessions());
+  std::ofstream(sessions.sessions()).flush();
+  check_refused(sessions.sessions());
+  CHECK(Names{"theirs.start"} == [&] {
+    Names names;
+    for (const auto& entry : std::filesystem::directory_iterator(elsewhere)) names.push_back(entry.path().filename());
+    return names;
+  }());
+}
+
+TEST_CASE("a folder of sessions of another user is not used, nor made in that user's folder") {
+  if (geteuid() != 0) return;  // only root can give folders away
+  constexpr uid_t kNobody = 65534;
+  const OwnSessions sessions;
+  std::filesystem::create_directory(sessions.sessions());
+  chmod(sessions.sessions().c_str(), 0700);
+  put_start_of_another(sessions.sessions());
+  REQUIRE(chown(sessions.sessions().c_str(), kNobody, kNobody) == 0);
+  check_refused(sessions.sessions());
+
+  std::filesystem::remove_all(sessions.sessions());
+  REQUIRE(chown(sessions.runtime().c_str(), kNobody, kNobody) == 0);
+  const auto folder = session_folder();
+  CHECK((!folder || *folder == "/tmp/lanescope-0"));
+  CHECK(std::filesystem::is_empty(sessions.runtime()));
 }
