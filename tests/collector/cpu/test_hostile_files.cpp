@@ -1,10 +1,12 @@
 // Files that are made to harm a reader that looks for names in them.
 #include <elf.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "code/code_names.h"
 #include "code_names/messages.h"
@@ -147,6 +149,28 @@ TEST_CASE("a file of another user is read with no rights, and one of ours with o
   CodeNames names({});
   CHECK(name_at(names, module, 0) == "one");
   CHECK(reader_user() == (owner == 0 ? 0 : kNobody));
+}
+
+TEST_CASE("names are found where the limit of stacks is 64 KiB") {
+  if (!have_code_names()) return;
+  const test::TemporaryFolder folder;
+  const fs::path path = folder.path() / "program";
+  const std::string deep = "_Z1f" + std::string(200, 'P') + "i";  // 200 pointers: the demangler calls itself for each
+  write_file(path, {deep});
+  ModuleTable modules;
+  const Module& module = *modules.find(path.string(), 0, getpid());
+  rlimit usual{};
+  REQUIRE(getrlimit(RLIMIT_STACK, &usual) == 0);
+  const rlimit low{64u << 10, usual.rlim_max};
+  std::string name;
+  std::thread([&] {  // its own stack has the size that it has, whatever the limit says
+    CodeNames names({});
+    setrlimit(RLIMIT_STACK, &low);
+    name = name_at(names, module, 0);
+    setrlimit(RLIMIT_STACK, &usual);
+  })
+      .join();
+  CHECK(name == "f(int" + std::string(200, '*') + ")");
 }
 
 TEST_CASE("a reader that is ended is begun anew") {
