@@ -203,6 +203,18 @@ class Blocks(Recorded):
         self.assertEqual(errors, "")
         self.assertEqual(self.ranges(), ["step 0", "step 1"])
 
+    def test_a_folder_for_sockets_that_others_may_change(self):
+        runtime = self.folder / "shared"
+        runtime.mkdir()
+        runtime.chmod(0o777)
+        _, errors = self.run_program("""
+            with lanescope.record("x.trace", schedule=lanescope.schedule(wait=0, active=2), trace="nvtx", **QUIET) as recording:
+                for _ in range(3): recording.step()
+        """, environment={"XDG_RUNTIME_DIR": str(runtime)})
+        self.assertEqual(errors, "")
+        self.assertEqual(self.ranges(), ["step 0", "step 1"])
+        self.assertFalse((runtime / "lanescope").exists())
+
     def test_recording_needs_no_modules_for_reading(self):
         self.run_program("""
             with lanescope.record("x.trace", trace="nvtx", **QUIET):

@@ -105,10 +105,12 @@ channel::FileDescriptor locked_file(const std::filesystem::path& path) {
   }
 }
 
+// Others may not change it either: they could put a folder of theirs in place of the one in it.
 bool is_folder_of_ours(const char* path) {
   constexpr std::size_t kLongestFolder = 56;
   struct stat status {};
-  return path != nullptr && std::strlen(path) <= kLongestFolder && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid();
+  return path != nullptr && std::strlen(path) <= kLongestFolder && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 }  // namespace

@@ -16,8 +16,9 @@
 
 namespace lanescope::cli {
 
-// XDG_RUNTIME_DIR/lanescope if that is a folder of this user (under su it may be somebody else's) and at most 56 bytes long, so that the address of a socket
-// in it has room for a name of 32 bytes; else /tmp/lanescope-UID. The folder is made if it is missing. Fails if it belongs to somebody else.
+// XDG_RUNTIME_DIR/lanescope if XDG_RUNTIME_DIR is a folder of this user (under su it may be somebody else's), nobody else may write to it, and it is at most
+// 56 bytes long, so that the address of a socket in it has room for a name of 32 bytes; else /tmp/lanescope-UID. The folder is made if it is missing. Fails if
+// it belongs to somebody else, is a link, or is open to others.
 Result<std::filesystem::path> session_folder();
 
 // Names of sessions that answer. Sockets left by killed sessions are removed.

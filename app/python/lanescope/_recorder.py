@@ -65,7 +65,8 @@ def _session_socket(name: str) -> str:
         status = os.stat(runtime) if runtime else None
     except OSError:
         status = None
-    is_ours = status is not None and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and len(os.fsencode(str(runtime))) <= _LONGEST_FOLDER
+    is_ours = (status is not None and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+               and len(os.fsencode(str(runtime))) <= _LONGEST_FOLDER)
     folder = os.path.join(str(runtime), "lanescope") if is_ours else f"/tmp/lanescope-{os.getuid()}"
     return os.path.join(folder, name + ".session")
 

@@ -1,10 +1,9 @@
-// Starts that were requested before their session runs, and the folder in which sessions are found.
+// The folder of sessions, and starts that were requested before their session runs.
 #include "session/session_directory.h"
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,15 +24,95 @@ class OwnSessions {
  public:
   OwnSessions() { setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1); }
   ~OwnSessions() { unsetenv("XDG_RUNTIME_DIR"); }
-
-  [[nodiscard]] std::filesystem::path runtime() const { return folder_.path(); }
-  [[nodiscard]] std::filesystem::path sessions() const { return folder_.path() / "lanescope"; }
+  [[nodiscard]] std::filesystem::path above() const { return folder_.path(); }
+  [[nodiscard]] std::filesystem::path place() const { return folder_.path() / "lanescope"; }
 
  private:
   test::TemporaryFolder folder_;
 };
 
+constexpr uid_t kAnother = 1000;
+
+// That nobody enters the folder, and that nothing is made in it, though it is where sessions would be.
+void require_refused(const std::filesystem::path& folder) {
+  const auto found = session_folder();
+  REQUIRE_FALSE(found);
+  CHECK_THAT(found.error().text, contains_text("The folder of sessions " + folder.string() + " is not there or not yours alone"));
+  CHECK_FALSE(hold_and_open_session("mine"));
+  CHECK_FALSE(hold_sessions());
+  CHECK(session_names().empty());
+  CHECK_FALSE(leave_start("mine", {{"output", "x"}}));
+  CHECK(std::filesystem::is_empty(folder));
+}
+
+// That another folder is taken than the one in the runtime folder.
+void require_elsewhere(const OwnSessions& sessions) {
+  const std::string other = "/tmp/lanescope-" + std::to_string(getuid());
+  if (const auto found = session_folder()) {
+    CHECK(*found == other);
+  } else {
+    CHECK_THAT(found.error().text, contains_text(other));  // somebody else has it
+  }
+  CHECK_FALSE(std::filesystem::exists(sessions.place()));
+}
+
 }  // namespace
+
+TEST_CASE("the folder of sessions is for its user alone, whatever the mask of modes") {
+  const OwnSessions sessions;
+  const mode_t before = umask(0);
+  const auto folder = session_folder();
+  umask(before);
+  REQUIRE(folder);
+  CHECK(*folder == sessions.place());
+  struct stat status {};
+  REQUIRE(lstat(folder->c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0700);
+  CHECK(status.st_uid == getuid());
+}
+
+TEST_CASE("a folder of sessions that others may enter or read, that is a link, or somebody else's, is not used") {
+  const OwnSessions sessions;
+  SECTION("others may enter or read it") {
+    std::filesystem::create_directory(sessions.place());
+    const auto mode = GENERATE(0701u, 0710u, 0740u, 0755u, 0777u, 01777u);
+    REQUIRE(chmod(sessions.place().c_str(), mode) == 0);
+    require_refused(sessions.place());
+  }
+  SECTION("it is a link to a folder of ours") {
+    const test::TemporaryFolder aim;
+    REQUIRE(chmod(aim.path().c_str(), 0700) == 0);
+    std::filesystem::create_directory_symlink(aim.path(), sessions.place());
+    require_refused(sessions.place());
+  }
+  SECTION("it is somebody else's") {
+    if (geteuid() != 0) {
+      WARN("Only root can give a folder away: not tested.");
+      return;
+    }
+    std::filesystem::create_directory(sessions.place());
+    REQUIRE(chmod(sessions.place().c_str(), 0700) == 0);
+    REQUIRE(chown(sessions.place().c_str(), kAnother, kAnother) == 0);
+    require_refused(sessions.place());
+  }
+}
+
+TEST_CASE("no sessions are in a runtime folder that others may change, or that is somebody else's") {
+  const OwnSessions sessions;
+  SECTION("others may change it") {
+    const auto mode = GENERATE(0720u, 0702u, 0777u, 01777u);
+    REQUIRE(chmod(sessions.above().c_str(), mode) == 0);
+    require_elsewhere(sessions);
+  }
+  SECTION("it is somebody else's") {
+    if (geteuid() != 0) {
+      WARN("Only root can give a folder away: not tested.");
+      return;
+    }
+    REQUIRE(chown(sessions.above().c_str(), kAnother, kAnother) == 0);
+    require_elsewhere(sessions);
+  }
+}
 
 TEST_CASE("a start that was left is one launch's, also while that launch begins") {
   const OwnSessions sessions;
@@ -84,84 +163,4 @@ TEST_CASE("a file of starts that says nothing is no start") {
   REQUIRE(leave_start("mine", "no request"));
   CHECK(HeldStart("mine").message().is_null());
   CHECK(left_starts().empty());
-}
-
-namespace {
-
-mode_t mode_of(const std::filesystem::path& path) {
-  struct stat status {};
-  REQUIRE(lstat(path.c_str(), &status) == 0);
-  return status.st_mode & 07777;
-}
-
-// Nothing is left in the folder or read from it.
-void check_refused(const std::filesystem::path& folder) {
-  const auto refused = session_folder();
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error().text == "The folder of sessions " + folder.string() + " is not there or not yours alone. Set XDG_RUNTIME_DIR to one that is.");
-  CHECK_FALSE(hold_sessions());
-  CHECK_FALSE(leave_start("mine", {{"output", "first"}}));
-  CHECK(left_starts().empty());
-  CHECK(HeldStart("theirs").message().is_null());
-  CHECK_FALSE(take_start_back("theirs"));
-}
-
-// As it would be if it were a request.
-void put_start_of_another(const std::filesystem::path& folder) { std::ofstream(folder / "theirs.start") << R"({"output": "theirs"})"; }
-
-}  // namespace
-
-TEST_CASE("the folder of sessions is made for its user alone, whatever the mask is") {
-  const OwnSessions sessions;
-  const mode_t before = umask(0);
-  const auto folder = session_folder();
-  umask(before);
-  REQUIRE(folder);
-  CHECK(*folder == sessions.sessions());
-  CHECK(mode_of(*folder) == 0700);
-}
-
-TEST_CASE("a folder of sessions that others may enter, a link, or no folder is not used") {
-  const OwnSessions sessions;
-  std::filesystem::create_directory(sessions.sessions());
-  for (const mode_t mode : {0755, 0770, 0701, 0720, 0704}) {
-    INFO(mode);
-    chmod(sessions.sessions().c_str(), 0700);
-    put_start_of_another(sessions.sessions());
-    chmod(sessions.sessions().c_str(), mode);
-    check_refused(sessions.sessions());
-    CHECK(mode_of(sessions.sessions()) == mode);
-  }
-  chmod(sessions.sessions().c_str(), 0700);
-  CHECK(left_starts() == Names{"theirs"});  // which it would have been
-
-  const std::filesystem::path elsewhere = sessions.runtime() / "elsewhere";
-  std::filesystem::rename(sessions.sessions(), elsewhere);
-  std::filesystem::create_symlink(elsewhere, sessions.sessions());
-  check_refused(sessions.sessions());
-  std::filesystem::remove(sessions.sessions());
-  std::ofstream(sessions.sessions()).flush();
-  check_refused(sessions.sessions());
-  CHECK(Names{"theirs.start"} == [&] {
-    Names names;
-    for (const auto& entry : std::filesystem::directory_iterator(elsewhere)) names.push_back(entry.path().filename());
-    return names;
-  }());
-}
-
-TEST_CASE("a folder of sessions of another user is not used, nor made in that user's folder") {
-  if (geteuid() != 0) return;  // only root can give folders away
-  constexpr uid_t kNobody = 65534;
-  const OwnSessions sessions;
-  std::filesystem::create_directory(sessions.sessions());
-  chmod(sessions.sessions().c_str(), 0700);
-  put_start_of_another(sessions.sessions());
-  REQUIRE(chown(sessions.sessions().c_str(), kNobody, kNobody) == 0);
-  check_refused(sessions.sessions());
-
-  std::filesystem::remove_all(sessions.sessions());
-  REQUIRE(chown(sessions.runtime().c_str(), kNobody, kNobody) == 0);
-  const auto folder = session_folder();
-  CHECK((!folder || *folder == "/tmp/lanescope-0"));
-  CHECK(std::filesystem::is_empty(sessions.runtime()));
 }
