@@ -24,7 +24,6 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kLayoutVersion = 4;          // of the panels, for saveState()
 constexpr QSize kInitialSize(1600, 1000);  // limited by the screen
 constexpr int kPanelHeight = 300;          // px initially, if the timeline keeps two thirds of the window
 constexpr int kDetailsWidth = 360;         // px initially
@@ -114,7 +113,7 @@ MainWindow::MainWindow(Layout layout)
     QVariantMap sizes = settings_.panelSizes();
     const QSize screen_before = sizes.take(kScreenSize).toSize();
     if (restoreGeometry(settings_.windowGeometry()) && screen_before != screen()->size()) fit_on_screen(*this);
-    sizes_are_initial_ = !docks_->restore(settings_.windowState(), kLayoutVersion);
+    sizes_are_initial_ = !docks_->restore(settings_.windowState(), Settings::kLayoutVersion);
     if (!sizes_are_initial_) docks_->keepSizes(sizes);
     docks_->setFloatingPlaces(settings_.floatingPlaces());
     events_->restoreHeaderState(settings_.eventsHeader(), settings_.eventsColumns());
@@ -240,7 +239,7 @@ void MainWindow::keepLayout() {
   if (layout_ != Layout::kRemembered) return;
   settings_.setWindowGeometry(placeToKeep());
   telling_->giveBack();
-  settings_.setWindowState(docks_->state(kLayoutVersion));
+  settings_.setWindowState(docks_->state(Settings::kLayoutVersion));
   QVariantMap sizes = docks_->sizes();
   sizes[kScreenSize] = screen()->size();
   settings_.setPanelSizes(sizes);

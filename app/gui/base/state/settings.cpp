@@ -11,6 +11,8 @@
 namespace lanescope::ui {
 namespace {
 
+QString versioned(const QString& key) { return key + u'-' + QString::number(Settings::kLayoutVersion); }
+
 constexpr qsizetype kRecentFiles = 10;
 constexpr qsizetype kQueries = 50;
 constexpr qsizetype kLongestQuery = 20'000;  // characters; longer queries are not stored
@@ -101,12 +103,15 @@ void Settings::setWindowGeometry(const QByteArray& geometry) {
   file_.setValue("window/schemaVersion", kSchemaVersion);
   file_.setValue("window/geometry", geometry);
 }
-QVariantMap Settings::floatingPlaces() const { return file_.value("window/floatingPlaces").toMap(); }
-void Settings::setFloatingPlaces(const QVariantMap& places) { file_.setValue("window/floatingPlaces", places); }
-QVariantMap Settings::panelSizes() const { return file_.value("window/panelSizes").toMap(); }
-void Settings::setPanelSizes(const QVariantMap& sizes) { file_.setValue("window/panelSizes", sizes); }
-QByteArray Settings::windowState() const { return layout("window/state"); }
-void Settings::setWindowState(const QByteArray& state) { file_.setValue("window/state", state); }
+QVariant Settings::ofPanels(const QString& key) const { return file_.value(versioned(key), file_.value(key)); }
+QVariantMap Settings::floatingPlaces() const { return ofPanels("window/floatingPlaces").toMap(); }
+void Settings::setFloatingPlaces(const QVariantMap& places) { file_.setValue(versioned("window/floatingPlaces"), places); }
+QVariantMap Settings::panelSizes() const { return ofPanels("window/panelSizes").toMap(); }
+void Settings::setPanelSizes(const QVariantMap& sizes) { file_.setValue(versioned("window/panelSizes"), sizes); }
+QByteArray Settings::windowState() const {
+  return file_.value("window/schemaVersion").toInt() == kSchemaVersion ? ofPanels("window/state").toByteArray() : QByteArray();
+}
+void Settings::setWindowState(const QByteArray& state) { file_.setValue(versioned("window/state"), state); }
 QByteArray Settings::eventsHeader() const { return layout("window/eventsHeader"); }
 int Settings::eventsColumns() const { return file_.value("window/eventsColumns").toInt(); }
 void Settings::setEventsHeader(const QByteArray& state, int columns) {

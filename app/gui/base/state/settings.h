@@ -37,6 +37,9 @@ class Settings {
   // Layouts that another version wrote are not returned.
   [[nodiscard]] QByteArray windowGeometry() const;
   void setWindowGeometry(const QByteArray& geometry);
+  // The arrangement of panels. Viewers whose panels differ have different versions of it, and each version keeps its own. What a viewer stored that knew no
+  // versions is returned until this version has stored something.
+  static constexpr int kLayoutVersion = 4;
   [[nodiscard]] QVariantMap panelSizes() const;  // at the time of setWindowState(), by name
   void setPanelSizes(const QVariantMap& sizes);
   [[nodiscard]] QVariantMap floatingPlaces() const;  // of panels, by name
@@ -100,6 +103,7 @@ class Settings {
   void change(const std::function<void()>& change);
   void addFirst(const char* list, const QString& entry, qsizetype limit);
   [[nodiscard]] QByteArray layout(const char* key) const;
+  [[nodiscard]] QVariant ofPanels(const QString& key) const;
   [[nodiscard]] LaunchSettings launch(const QString& group) const;
   void setLaunch(const QString& group, const LaunchSettings& launch);
   [[nodiscard]] CaptureChoices choices(const QString& group) const;

@@ -106,11 +106,11 @@ class RunsTest : public QObject {
     {
       ui::Settings settings;
       settings.setWindowGeometry(before.saveGeometry());
-      settings.setWindowState(window_state);
       settings.setEventsHeader(of_later_version(*headers_of(before)[0]), columns[0] + 2);
       for (const QHeaderView* header : headers_of(before).mid(1)) settings.setPanelPart(header->objectName(), of_later_version(*header));
     }
     QSettings(path, QSettings::IniFormat).setValue("later/choice", "kept");
+    QSettings(path, QSettings::IniFormat).setValue("window/state", window_state);  // of a version in which all versions shared one
 
     MainWindow window(ui::Layout::kRemembered);
     window.show();
@@ -124,6 +124,48 @@ class RunsTest : public QObject {
     QCOMPARE(events_table(window)->model()->rowCount(), int(kEvents));
     QVERIFY(window.close());
     QCOMPARE(QSettings(path, QSettings::IniFormat).value("later/choice").toString(), QString("kept"));
+  }
+
+  void eachVersionKeepsItsOwnPanels() {
+    const auto is_shown = [](MainWindow& window) { return !window.findChild<QDockWidget*>("findings")->isHidden(); };
+    const auto arrange = [&](bool shown) {
+      MainWindow window(ui::Layout::kRemembered);
+      window.show();
+      window.findChild<QDockWidget*>("findings")->setVisible(shown);
+      QVERIFY(window.close());
+    };
+    const auto is_shown_again = [&] {
+      MainWindow window(ui::Layout::kRemembered);
+      window.show();
+      return is_shown(window);
+    };
+    const QString path = QString::fromLocal8Bit(qgetenv("XDG_CONFIG_HOME")) + "/lanescope/lanescope-ui.ini";
+    QSettings file(path, QSettings::IniFormat);
+    const QString own = QString("window/state-%1").arg(ui::Settings::kLayoutVersion);
+    arrange(false);
+    file.sync();
+    const QVariant hidden = file.value(own);
+    QVERIFY(hidden.isValid());
+    arrange(true);
+    QVERIFY(is_shown_again());
+
+    // What a viewer without versions stored is taken over once.
+    file.sync();
+    file.remove(own);
+    file.setValue("window/state", hidden);
+    file.sync();
+    QVERIFY(!is_shown_again());
+    arrange(true);
+    QVERIFY(is_shown_again());
+
+    // That of another version is neither read nor changed.
+    file.setValue("window/state-99", QByteArray("of a later version"));
+    file.sync();
+    QVERIFY(is_shown_again());
+    arrange(true);
+    file.sync();
+    QCOMPARE(file.value("window/state-99").toByteArray(), QByteArray("of a later version"));
+    QCOMPARE(file.value("window/state"), hidden);
   }
 
   void eventsSayOfWhichRunTheyAre() {
