@@ -70,6 +70,30 @@ class ItemsById {
   std::vector<Measured*> items_;
 };
 
+// Items of families of ranges in domains. Most families are in one domain, so memory is that of the families and of what occurs in further domains.
+class RangeItems {
+ public:
+  // The item; make() is called for the first event of a family in a domain. O(1). `families`: their number.
+  template <typename Make>
+  Measured& item(FamilyId family, std::size_t families, std::uint32_t domain, Make make) {
+    if (first_.size() <= family) first_.resize(std::max<std::size_t>(families, std::size_t{family} + 1));
+    First& first = first_[family];
+    if (first.item == nullptr) first = {domain, &make()};
+    if (first.domain == domain) return *first.item;
+    Measured*& other = others_[std::uint64_t{domain} << 32 | family];
+    if (other == nullptr) other = &make();
+    return *other;
+  }
+
+ private:
+  struct First {
+    std::uint32_t domain = 0;
+    Measured* item = nullptr;
+  };
+  std::vector<First> first_;  // by family: its item in the domain in which it came first
+  std::unordered_map<std::uint64_t, Measured*> others_;
+};
+
 class Measurement {
  public:
   Measurement(const Trace& trace, Families& families, const Samples& samples, const std::stop_token& stop)
@@ -140,7 +164,8 @@ class Measurement {
         return &calls_.item(name, trace_.name_count(), [&]() -> Measured& { return collector_.item(DiffKind::kApi, api_display_name(trace_.name(name))); });
       case TrackKind::kNvtxRanges: {
         const FamilyId family = families_.of_name(name);
-        return &range_families_[domain_].item(family, families_.size(), [&]() -> Measured& { return collector_.new_range(families_.text(family), domain_); });
+        return &range_items_.item(family, families_.size(), domain_number_,
+                                  [&]() -> Measured& { return collector_.new_range(families_.text(family), domain_); });
       }
       default:
         return nullptr;
@@ -150,6 +175,7 @@ class Measurement {
   void measure_track(const Track& track) {
     const bool on_gpu = is_gpu_work(track.key.kind);
     domain_ = track.key.kind == TrackKind::kNvtxRanges ? trace_.domain_name(track.key.process, track.key.domain) : std::string_view();
+    domain_number_ = domains_.try_emplace(domain_, static_cast<std::uint32_t>(domains_.size())).first->second;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace_.lane(id);
       for (EventIndex i = 0; i < lane.size() && !stop_.stop_requested(); ++i) {
@@ -255,8 +281,10 @@ class Measurement {
   const std::stop_token& stop_;
   Collector collector_;
   ItemsById kernels_, graphs_, memory_, calls_;
-  std::unordered_map<std::string_view, ItemsById> range_families_;  // by the name of their domain
-  std::string_view domain_;                                         // of the ranges of the current track
+  RangeItems range_items_;
+  std::unordered_map<std::string_view, std::uint32_t> domains_;  // their numbers, by name
+  std::uint32_t domain_number_ = 0;                              // of the current track
+  std::string_view domain_;                                      // of the ranges of the current track
   static constexpr std::string_view kNoRange = "outside of NVTX ranges";
   LaunchIndex launches_;
   Families& families_;
