@@ -1,12 +1,15 @@
 #include "model/trace/outline.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <unordered_map>
 
+#include "ingest/decoding_ahead.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/frame_codec.h"
 #include "model/file/trace_file.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "model/trace/load.h"
 
 namespace lanescope {
@@ -30,11 +33,11 @@ class OutlineNames {
 };
 
 // O(min(events, buckets) · log n): a program may have had very many threads with few events each.
-void fill_buckets(const Lane& lane, TimeRange extent, Nanoseconds length, OutlineNames& names, proto::OutlineLane& out) {
+void fill_buckets(const Lane& lane, TimeRange extent, std::size_t buckets, Nanoseconds length, OutlineNames& names, proto::OutlineLane& out) {
   std::uint32_t last_bucket = 0;
   Nanoseconds busy_before = 0;
   EventIndex first = 0;
-  for (std::uint32_t bucket = 0; bucket < kOutlineBuckets; ++bucket) {
+  for (std::uint32_t bucket = 0; bucket < buckets; ++bucket) {
     const Nanoseconds end = extent.begin + static_cast<Nanoseconds>(bucket + 1) * length;
     const EventIndex last = lane.lower_bound(end);
     const Nanoseconds busy = lane.busy_before(end, last);
@@ -73,13 +76,10 @@ std::optional<TrackKey> key_of(const proto::OutlineLane& lane, TraceBuilder& bui
   return key;
 }
 
-}  // namespace
-
-std::vector<std::byte> outline_frame(const Trace& trace) {
-  std::vector<std::byte> frame;
-  if (trace.event_count() < kOutlineFromEvents) return frame;
+// Requires: at most kOutlineBuckets.
+std::vector<std::byte> frame_of_buckets(const Trace& trace, std::size_t buckets) {
   const TimeRange extent = trace.extent();
-  const Nanoseconds length = extent.length() / static_cast<Nanoseconds>(kOutlineBuckets) + 1;
+  const Nanoseconds length = extent.length() / static_cast<Nanoseconds>(buckets) + 1;
   proto::Outline outline;
   outline.set_begin(extent.begin + trace.provenance().monotonic_epoch);
   outline.set_bucket_length(static_cast<std::uint64_t>(length));
@@ -99,13 +99,31 @@ std::vector<std::byte> outline_frame(const Trace& trace) {
       lane.set_domain(track.key.domain);
       if (track.key.processor != kNone) lane.set_processor(track.key.processor + 1);
       lane.set_depth(static_cast<std::uint32_t>(depth));
-      fill_buckets(trace.lane(track.lanes[depth]), extent, length, names, lane);
+      fill_buckets(trace.lane(track.lanes[depth]), extent, buckets, length, names, lane);
     }
   }
   FrameHeader header;
   header.type = proto::FRAME_OUTLINE;
+  std::vector<std::byte> frame;
   append_frame(header, outline.SerializeAsString(), frame);
   return frame;
+}
+
+void append_stored(const FrameView& frame, std::vector<std::byte>& out) {
+  const auto* header = reinterpret_cast<const std::byte*>(&frame.header);
+  out.insert(out.end(), header, header + sizeof(frame.header));
+  out.insert(out.end(), frame.stored.begin(), frame.stored.end());
+}
+
+bool is_of_surroundings(std::uint16_t type) {
+  return type == proto::FRAME_SESSION_START || type == proto::FRAME_PROCESS_START || type == proto::FRAME_RESOURCES;
+}
+
+}  // namespace
+
+std::vector<std::byte> outline_frame(const Trace& trace) {
+  if (trace.event_count() < kOutlineFromEvents) return {};
+  return frame_of_buckets(trace, kOutlineBuckets);
 }
 
 Result<void> append_outline(const std::filesystem::path& path, const std::optional<FileIdentity>& meant) {
@@ -158,6 +176,71 @@ bool add_outline(TraceBuilder& builder, const std::string& payload) {
     builder.add(*key, std::move(events), depths);
   }
   return true;
+}
+
+struct GrowingOutline::State {
+  std::filesystem::path path;
+  std::optional<TraceFileReader> reader;
+  TraceBuilder builder{TraceBuilder::LaneWork::kWhereAdded, EventMemory::kBudget};
+  FrameIngest ingest{builder};
+  std::vector<std::byte> surroundings;
+};
+
+GrowingOutline::GrowingOutline(std::filesystem::path path) : state_(std::make_unique<State>()) { state_->path = std::move(path); }
+GrowingOutline::~GrowingOutline() = default;
+
+std::vector<std::byte> GrowingOutline::frames(std::size_t most, const std::stop_token& stop) {
+  constexpr std::size_t kFirstBuckets = 512, kLeastBuckets = 16;
+  State& state = *state_;
+  if (!state.reader) {
+    Result<TraceFileReader> reader = TraceFileReader::open(state.path);
+    if (!reader) return {};
+    state.reader.emplace(std::move(*reader));
+  }
+  while (const std::optional<FrameView> frame = state.reader->next()) {
+    if (stop.stop_requested()) return {};
+    state.ingest.add(*frame);
+    if (is_of_surroundings(frame->header.type) && state.surroundings.size() <= most) append_stored(*frame, state.surroundings);
+  }
+  if (state.surroundings.size() > most) return {};
+  const std::shared_ptr<const Trace> trace = state.builder.snapshot();
+  if (trace->event_count() == 0) return {};
+  for (std::size_t buckets = kFirstBuckets; buckets >= kLeastBuckets && !stop.stop_requested(); buckets /= 2) {
+    const std::vector<std::byte> outline = frame_of_buckets(*trace, buckets);
+    if (state.surroundings.size() + outline.size() > most) continue;
+    std::vector<std::byte> all = state.surroundings;
+    all.insert(all.end(), outline.begin(), outline.end());
+    return all;
+  }
+  return {};
+}
+
+std::shared_ptr<const Trace> trace_of_outline(std::span<const std::byte> frames) {
+  TraceBuilder builder;
+  FrameIngest ingest(builder);
+  Spending spending(frames.size());
+  builder.provenance().outline_only = true;
+  builder.provenance().format = "Lanescope";
+  while (frames.size() >= sizeof(FrameHeader)) {
+    FrameView frame;
+    std::memcpy(&frame.header, frames.data(), sizeof(FrameHeader));
+    frames = frames.subspan(sizeof(FrameHeader));
+    if (frame.header.stored_size > frames.size()) return nullptr;
+    frame.stored = frames.first(frame.header.stored_size);
+    frames = frames.subspan(frame.header.stored_size);
+    if (frame.header.magic != kFrameMagic || !frame_is_sound(frame)) return nullptr;
+    if (!spending.unpack(cost_to_decode(frame.header))) return nullptr;
+    if (frame.header.type == proto::FRAME_OUTLINE) {
+      const Result<std::string> payload = open_frame(frame);
+      if (!payload || !add_outline(builder, *payload) || !spending.may_keep(ingest)) return nullptr;
+      return builder.snapshot();
+    }
+    if (!is_of_surroundings(frame.header.type)) continue;
+    const DecodedFrame decoded(frame);
+    if (!spending.unpack(decoded.cost()) || !spending.may_keep(ingest)) return nullptr;
+    ingest.add(decoded);
+  }
+  return nullptr;
 }
 
 }  // namespace lanescope

@@ -3,9 +3,13 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
+#include <memory>
 
 #include "collector/remote/serve.h"
 #include "commands.h"
+#include "model/trace/outline.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::cli {
 namespace {
@@ -36,7 +40,15 @@ int run_serve(Arguments arguments) {
   if (isatty(STDIN_FILENO) != 0) return fail({"lanescope serve answers another lanescope, not a terminal. See: lanescope profile --help", ErrorKind::kUsage});
   std::signal(SIGPIPE, SIG_IGN);
   auto [in, out] = take_standard_streams();
-  const Result<void> served = remote::serve(std::move(in), std::move(out), {.program = "/proc/self/exe", .version = LANESCOPE_VERSION});
+  remote::ServeSettings settings{.program = "/proc/self/exe", .version = LANESCOPE_VERSION};
+  settings.outlines = [](const std::filesystem::path& path) -> remote::Outlines {
+    constexpr std::uint64_t kMostMemory = 256u << 20;  // beside a program that is being recorded
+    SegmentCache& events = SegmentCache::of_process();
+    if (events.use().budget > kMostMemory) events.set_budget(kMostMemory);
+    const auto outline = std::make_shared<GrowingOutline>(path);
+    return [outline](std::size_t most, const std::stop_token& stop) { return outline->frames(most, stop); };
+  };
+  const Result<void> served = remote::serve(std::move(in), std::move(out), settings);
   return served ? kSuccess : fail(served.error());
 }
 

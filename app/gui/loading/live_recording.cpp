@@ -10,6 +10,7 @@
 
 #include "loading/remote_source.h"
 #include "model/trace/ingest/frame_ingest.h"
+#include "model/trace/outline.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/widget/surely.h"
 
@@ -33,6 +34,9 @@ void for_each_frame(std::span<const std::byte> bytes, Use use) {
   }
 }
 
+// True if the part of a recording that is here is worth more than an outline of all of it: it covers half of that time.
+bool tells_more(const Trace& here, const Trace& outline) { return here.event_count() > 0 && here.extent().end >= outline.extent().end / 2; }
+
 }  // namespace
 
 // Passes frames from the recording's thread to the ingest thread, and the latest snapshot from there to the GUI thread.
@@ -44,6 +48,17 @@ class LiveRecording::FrameQueue {
       if (!abandoned_) bytes_.insert(bytes_.end(), frames.begin(), frames.end());
     }
     changed_.notify_one();
+  }
+  // Replaces an outline that nobody has taken.
+  void pushOutline(std::string_view frames) {
+    const auto bytes = std::as_bytes(std::span(frames));
+    const std::lock_guard lock(mutex_);
+    outline_.assign(bytes.begin(), bytes.end());
+  }
+  // Empty if there is none since the last call.
+  std::vector<std::byte> popOutline() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(outline_, {});
   }
   void close() {
     {
@@ -88,6 +103,7 @@ class LiveRecording::FrameQueue {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::byte> bytes_;
+  std::vector<std::byte> outline_;
   bool closed_ = false;
   bool abandoned_ = false;
   std::optional<Snapshot> snapshot_;
@@ -145,7 +161,7 @@ void LiveRecording::attach(const AttachSettings& settings, LatestJob& job, std::
 
 LiveRecording::Started LiveRecording::launchElsewhere(const RemoteSettings& settings) {
   const auto queue = std::make_shared<FrameQueue>();
-  Result<std::unique_ptr<RecordingSource>> source = remote_source(settings, sinkOf(queue));
+  Result<std::unique_ptr<RecordingSource>> source = remote_source(settings, sinkOf(queue), [queue](std::string_view frames) { queue->pushOutline(frames); });
   if (!source) return source.error();
   const ProgramAtEnd at_end = settings.what == Target::kRunning ? ProgramAtEnd::kRunsOn : ProgramAtEnd::kEnds;
   return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*source), queue, at_end));
@@ -217,6 +233,7 @@ void LiveRecording::takeIn(std::shared_ptr<const Trace>& whole) {
   FrameIngest frame_ingest(builder);
   std::vector<std::byte> frames;
   OpenRanges open_ranges;
+  std::shared_ptr<const Trace> outline;  // null if none is drawn
   bool has_grown = false;
   const auto take_until = [&](std::chrono::steady_clock::time_point deadline) {
     const bool open = queue_->pop(frames, deadline);
@@ -232,15 +249,29 @@ void LiveRecording::takeIn(std::shared_ptr<const Trace>& whole) {
     OpenRanges now_open = open ? source_->openRanges() : OpenRanges();
     if (open) open = take_until(std::chrono::steady_clock::now());
     if (!open) now_open = {};
-    if (has_grown || now_open != open_ranges) {
+    const bool was_outlined = outline != nullptr, has_outline = takeOutline(outline);
+    if (has_grown || has_outline || now_open != open_ranges) {
       open_ranges = std::move(now_open);
       frame_ingest.set_open(open_ranges.ranges);
       whole = builder.snapshot();
-      publish({whole, builder.open_events()});
+      if (outline && (!open || tells_more(*whole, *outline))) outline = nullptr;
+      if (!outline)
+        publish({whole, builder.open_events()});
+      else if (has_outline || !was_outlined)
+        publish({outline, {}});
     }
     has_grown = false;
     next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
   }
+}
+
+// Returns whether there is a new outline.
+bool LiveRecording::takeOutline(std::shared_ptr<const Trace>& outline) {
+  const std::vector<std::byte> frames = queue_->popOutline();
+  std::shared_ptr<const Trace> taken = frames.empty() ? nullptr : trace_of_outline(frames);
+  if (!taken) return false;
+  outline = std::move(taken);
+  return true;
 }
 
 // Further frames are only in the file and are not shown.

@@ -1,7 +1,8 @@
 // A recording that is drawn while it runs: its frames become snapshots of a growing trace.
 //
 // Frames are taken from the recording's thread, turned into a trace on a thread of their own, and published on the GUI thread about ten times a second. A slow
-// GUI skips snapshots, never frames.
+// GUI skips snapshots, never frames. If a slow link to another machine has brought less than half of the recording, outlines from there are published in
+// place of snapshots.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -79,10 +80,11 @@ class LiveRecording : public QObject {
   // Follows a source whose sink fills the queue.
   LiveRecording(std::unique_ptr<RecordingSource> source, std::shared_ptr<FrameQueue> queue, ProgramAtEnd program_at_end);
   static session::FrameSink sinkOf(const std::shared_ptr<FrameQueue>& queue);
-  void ingest();                                     // on the ingest thread, to the end of the recording
-  void takeIn(std::shared_ptr<const Trace>& whole);  // on the ingest thread
-  void leaveUnseen();                                // on the ingest thread
-  void complete(const Trace* whole);                 // on the ingest thread: adds to the file when it is complete
+  void ingest();                                            // on the ingest thread, to the end of the recording
+  void takeIn(std::shared_ptr<const Trace>& whole);         // on the ingest thread
+  bool takeOutline(std::shared_ptr<const Trace>& outline);  // on the ingest thread
+  void leaveUnseen();                                       // on the ingest thread
+  void complete(const Trace* whole);                        // on the ingest thread: adds to the file when it is complete
   struct Snapshot {
     std::shared_ptr<const Trace> trace;
     std::vector<EventRef> open;

@@ -69,8 +69,9 @@ class GrowingFrames {
 class RemoteSource : public RecordingSource {
  public:
   // `process`: a remote process to attach to; 0: a program is started.
-  RemoteSource(RemoteWork work, std::string output, pid_t process, session::FrameSink sink)
+  RemoteSource(RemoteWork work, std::string output, pid_t process, session::FrameSink sink, std::function<void(std::string_view)> outlines)
       : there_(std::move(work.there)), work_(std::move(work.work)), output_(std::move(output)), process_(process), sink_(std::move(sink)) {
+    work_.outline = std::move(outlines);
     thread_ = std::thread([this] { run(); });
   }
   ~RemoteSource() override {
@@ -286,17 +287,20 @@ class RemoteSources : public RecordingSource {
 
 }  // namespace
 
-Result<std::unique_ptr<RecordingSource>> remote_source(const RemoteSettings& settings, session::FrameSink sink) {
+Result<std::unique_ptr<RecordingSource>> remote_source(const RemoteSettings& settings, session::FrameSink sink,
+                                                       std::function<void(std::string_view frames)> outlines) {
   Result<std::vector<RemoteWork>> all = remote_work(settings);
   if (!all) return all.error();
   const pid_t process = settings.what == Target::kRunning ? process_of(settings) : 0;
   if (all->size() == 1)
-    return std::unique_ptr<RecordingSource>(new RemoteSource(std::move(all->front()), output_pattern(settings.launch.output, {}), process, std::move(sink)));
+    return std::unique_ptr<RecordingSource>(
+        new RemoteSource(std::move(all->front()), output_pattern(settings.launch.output, {}), process, std::move(sink), std::move(outlines)));
   std::vector<std::unique_ptr<RecordingSource>> sources;
   for (RemoteWork& each : *all) {
     std::string output = output_pattern(each.output, {});
     session::FrameSink drawn = sources.empty() ? std::move(sink) : session::FrameSink([](std::span<const std::byte>) {});
-    sources.push_back(std::make_unique<RemoteSource>(std::move(each), std::move(output), 0, std::move(drawn)));
+    auto outlined = sources.empty() ? std::move(outlines) : std::function<void(std::string_view)>();
+    sources.push_back(std::make_unique<RemoteSource>(std::move(each), std::move(output), 0, std::move(drawn), std::move(outlined)));
   }
   return std::unique_ptr<RecordingSource>(new RemoteSources(std::move(sources)));
 }

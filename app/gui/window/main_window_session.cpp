@@ -370,7 +370,11 @@ void MainWindow::showProgressElsewhere(const session::RecordingStatistics& stati
   }
   const QString what = session_.recording()->isStopping() ? tr("Stopping on %1") : has_begun ? tr("● Recording on %1") : tr("Starting on %1");
   QStringList parts = {what.arg(elsewhere.machine), tr("%1 s").arg(seconds)};
-  if (has_begun) parts += events_text(state_.trace().get());
+  const bool is_outlined = state_.trace() && state_.trace()->provenance().outline_only;
+  if (is_outlined)
+    parts += tr("outline only");
+  else if (has_begun)
+    parts += events_text(state_.trace().get());
   if (elsewhere.behind >= kWorthWords)
     parts += tr("%n s behind", nullptr, static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(elsewhere.behind).count()));
   status_->showRecording(parts);

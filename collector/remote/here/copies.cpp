@@ -93,6 +93,11 @@ Result<void> Copies::take(const proto::RemoteReply::Bytes& bytes) {
   return copy->second->file.append(bytes.data());
 }
 
+bool Copies::is_first(std::uint32_t number) const {
+  const auto copy = by_number_.find(number);
+  return copy != by_number_.end() && copy->second == &copies_.front();
+}
+
 bool Copies::are_equal(const proto::RemoteReply::End& end) {
   std::size_t equal = 0;
   for (const proto::RemotePosition& there : end.files()) {

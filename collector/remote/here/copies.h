@@ -38,6 +38,8 @@ class Copies {
   // taken. Returns true once.
   [[nodiscard]] bool must_ask_again() { return std::exchange(has_found_beginning_, false); }
   Result<void> take(const proto::RemoteReply::Bytes& bytes);
+  // True if the file of this number is the one that came first.
+  [[nodiscard]] bool is_first(std::uint32_t number) const;
   // True if the copies are equal to the files there. Copies of files that their recorder has thrown away are thrown away, too. Copies of files that are
   // missing there for other reasons are the only ones left: they are kept as they are, and lost() lists them.
   [[nodiscard]] bool are_equal(const proto::RemoteReply::End& end);

@@ -120,6 +120,7 @@ void Worker::talk() {
     }
     tell_noise();
     if (is_at_end()) return;
+    tell_received();
     if (link.reader().is_from_terminal())
       return fail({"What comes from " + settings_.target +
                    " has gone through a terminal, which changes it. Leave -t away (ssh -t, docker exec -it, kubectl exec -it): -i alone is right."});
@@ -263,6 +264,14 @@ std::chrono::milliseconds Worker::look_at_readers() {
   return look;
 }
 
+void Worker::tell_received() {
+  if (!settings_.outline || state_ != State::kFollowing || told_received_ == received_) return;
+  proto::RemoteRequest request;
+  request.mutable_received()->set_bytes(received_);
+  connection_->link.send(request);
+  told_received_ = received_;
+}
+
 void Worker::take(const std::string& message) {
   proto::RemoteReply reply;
   if (!reply.ParseFromString(message)) return fail(senseless("a message is none of ours"));
@@ -271,6 +280,9 @@ void Worker::take(const std::string& message) {
       return take_greeting(reply);
     case proto::RemoteReply::kStanding:
       return take_standing(reply.standing());
+    case proto::RemoteReply::kOutline:
+      if (settings_.outline && state_ == State::kFollowing && copies_.is_first(reply.outline().file())) settings_.outline(reply.outline().frames());
+      return;
     case proto::RemoteReply::kPulse:
     case proto::RemoteReply::REPLY_NOT_SET:
       return;
@@ -389,9 +401,11 @@ void Worker::follow() {
     follow.set_recording(recording_);
   copies_.forget_numbers();
   copies_.describe(follow);
+  received_ = told_received_ = 0;
   follow.set_output(printed_[0]);
   follow.set_messages(printed_[1]);
   follow.set_says_taken(says_taken());
+  follow.set_wants_outlines(static_cast<bool>(settings_.outline));
   ask(request);
   told_taken_.reset();
   state_ = State::kFollowing;
@@ -407,6 +421,7 @@ void Worker::take_in_order(const proto::RemoteReply& reply) {
   if (task<ForeignCommand>() != nullptr) return fail(senseless("a file where a command's output was asked for"));
   const Result<void> taken = reply.reply_case() == proto::RemoteReply::kFile ? copies_.take(reply.file()) : copies_.take(reply.bytes());
   if (!taken) return fail(taken.error());
+  received_ += reply.bytes().data().size();
   if (copies_.must_ask_again()) state_ = State::kToBeAskedAgain;
 }
 

@@ -65,6 +65,7 @@ class Worker {
   // Returns how long the next look may be delayed.
   std::chrono::milliseconds look_at_readers();
   [[nodiscard]] bool says_taken() const { return task<NewRecording>() != nullptr && settings_.reading; }
+  void tell_received();
   void tell_noise();
   // Keeps a line that is for our caller. Returns false for others.
   bool take_marked(const std::string& line);
@@ -88,6 +89,8 @@ class Worker {
   Copies copies_;
   std::uint64_t printed_[2] = {0, 0};      // bytes of each TextStream
   std::optional<std::string> told_taken_;  // last message about what was taken, on this link
+  std::uint64_t received_ = 0;             // bytes of files, since the last request to follow
+  std::uint64_t told_received_ = 0;
   WorkOutcome outcome_;
   std::string recording_;
   std::vector<Asked> unanswered_;  // on this link, in order

@@ -24,7 +24,11 @@ using namespace std::chrono_literals;
 constexpr std::size_t kPiece = 256u << 10;     // limit of the bytes of a file in a message
 constexpr std::size_t kFirstPiece = 256;       // in a link's first message: a message that is cut is lost, and some links transfer little before they break
 constexpr std::size_t kMostUnsent = 1u << 20;  // bytes that wait for the link
-constexpr auto kUntilLost = 2s;                // between the end of a recorder and its keeper's note
+// If outlines are sent, these wait behind what is on its way: so much, and as much as comes in this time.
+constexpr std::size_t kMostOnItsWay = 32u << 10;
+constexpr auto kRateTime = 1s;
+constexpr auto kOutlinedFrom = 2s;  // how far a copy is behind at least
+constexpr auto kUntilLost = 2s;     // between the end of a recorder and its keeper's note
 
 }  // namespace
 
@@ -98,9 +102,11 @@ Result<void> check_recording(const OpenFile& opened, const fs::path& path) {
 
 }  // namespace
 
-Result<Followed> Followed::begin(const proto::RemoteRequest::Follow& request, std::uint32_t number, const Recordings& recordings) {
+Result<Followed> Followed::begin(const proto::RemoteRequest::Follow& request, std::uint32_t number, const Recordings& recordings,
+                                 std::function<Outlines(const fs::path&)> outlines) {
   Followed followed(request, number);
   followed.recordings_ = &recordings;
+  if (request.wants_outlines()) followed.make_outlines_ = std::move(outlines);
   if (!request.file().empty()) {
     const std::optional<OpenFile> opened = open_file(request.file());
     if (!opened) return Error{"There is no file " + request.file() + " that can be read."};
@@ -119,6 +125,18 @@ void Followed::take(const proto::RemoteRequest::Taken& taken) {
   reading_.taken = {taken.output(), taken.messages()};
   reading_.has_left = {taken.output_has_left(), taken.messages_have_left()};
   reader_->write(reading_);
+}
+
+void Followed::take(const proto::RemoteRequest::Received& received) {
+  const auto now = Clock::now();
+  received_.push_back({now, std::min(received.bytes(), sent_of_files_)});
+  while (received_.size() > 1 && now - received_[1].seen >= kRateTime) received_.pop_front();
+}
+
+bool Followed::has_room(const Link& link) const {
+  if (!make_outlines_) return link.unsent() < kMostUnsent;
+  const std::uint64_t received = received_.empty() ? 0 : received_.back().bytes, before = received_.empty() ? 0 : received_.front().bytes;
+  return link.unsent() < kMostUnsent && sent_of_files_ - received < kMostOnItsWay + (received - std::min(before, received));
 }
 
 // Counted from the start of the stream.
@@ -167,14 +185,14 @@ void Followed::announce(Link& link, const std::string& name, File& file, const O
 }
 
 // As many bytes as all before it together.
-std::uint64_t Followed::next_piece() const { return std::clamp<std::uint64_t>(sent_, kFirstPiece, kPiece); }
+std::uint64_t Followed::next_piece() const { return std::clamp<std::uint64_t>(sent_, kFirstPiece, make_outlines_ ? kMostOnItsWay / 4 : kPiece); }
 
 bool Followed::send_file(Link& link, const std::string& name, File& file) {
   const std::optional<OpenFile> opened = open_file(file.path);
   if (!opened) return true;
   file.size = opened->size;
   if (!file.is_announced) announce(link, name, file, *opened);
-  while (link.unsent() < kMostUnsent) {
+  while (has_room(link)) {
     proto::RemoteReply reply;
     auto& bytes = *reply.mutable_bytes();
     *bytes.mutable_data() = piece_of(opened->descriptor.get(), file.sent, opened->size, next_piece());
@@ -183,6 +201,7 @@ bool Followed::send_file(Link& link, const std::string& name, File& file) {
     bytes.set_offset(file.sent);
     file.sent += bytes.data().size();
     sent_ += bytes.data().size();
+    sent_of_files_ += bytes.data().size();
     link.send(reply);
   }
   return false;
@@ -233,6 +252,7 @@ bool Followed::send_some(Link& link) {
   if (!folder_.empty()) is_all_sent = send_texts(link, is_over ? Recorder::kHasEnded : Recorder::kRuns) && is_all_sent;
   if (!is_over || !is_all_sent) {
     send_standing(link);
+    if (make_outlines_ && behind() >= kOutlinedFrom) send_outline(link);
     return true;
   }
   // What can't be seen or read now is not reported as gone, because the other side would believe it.
@@ -268,10 +288,26 @@ void Followed::send_standing(Link& link) {
   if (there > sent && is_due) unsent_sizes_.push_back({now, there});
   if (now - stood_ < kInterval) return;
   stood_ = now;
-  const auto milliseconds = [](auto duration) { return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()); };
   proto::RemoteReply reply;
-  reply.mutable_standing()->set_time(milliseconds(now.time_since_epoch()));
-  reply.mutable_standing()->set_behind(unsent_sizes_.empty() ? 0 : milliseconds(now - unsent_sizes_.front().seen));
+  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch());
+  reply.mutable_standing()->set_time(static_cast<std::uint64_t>(time.count()));
+  reply.mutable_standing()->set_behind(static_cast<std::uint64_t>(behind().count()));
+  link.send(reply);
+}
+
+std::chrono::milliseconds Followed::behind() const {
+  return unsent_sizes_.empty() ? 0ms : std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - unsent_sizes_.front().seen);
+}
+
+void Followed::send_outline(Link& link) {
+  const auto first = std::find_if(files_.begin(), files_.end(), [](const auto& each) { return each.second.number == 1; });
+  if (first == files_.end()) return;
+  if (!outlines_) outlines_ = std::make_unique<SentOutlines>(make_outlines_(first->second.path));
+  const std::vector<std::byte> frames = outlines_->next(first->second.size);
+  if (frames.empty()) return;
+  proto::RemoteReply reply;
+  reply.mutable_outline()->set_file(first->second.number);
+  reply.mutable_outline()->set_frames(reinterpret_cast<const char*>(frames.data()), frames.size());
   link.send(reply);
 }
 

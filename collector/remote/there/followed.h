@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "lanescope/remote.pb.h"
 #include "link/link.h"
 #include "there/recordings.h"
+#include "there/sent_outlines.h"
 
 namespace lanescope::remote {
 
@@ -23,11 +25,15 @@ struct OpenFile;
 
 class Followed {
  public:
-  // Fails with one sentence if there is no such recording or file. `recordings` must outlive *this. `number`: of the request, for its answer.
-  static Result<Followed> begin(const proto::RemoteRequest::Follow& request, std::uint32_t number, const Recordings& recordings);
+  // Fails with one sentence if there is no such recording or file. `recordings` must outlive *this. `number`: of the request, for its answer. `outlines`: see
+  // ServeSettings.
+  static Result<Followed> begin(const proto::RemoteRequest::Follow& request, std::uint32_t number, const Recordings& recordings,
+                                std::function<Outlines(const std::filesystem::path&)> outlines);
 
   // Takes what the other side says about the readers there.
   void take(const proto::RemoteRequest::Taken& taken);
+  // Takes what it says about how much of the files has come.
+  void take(const proto::RemoteRequest::Received& received);
 
   // Sends what is there, as far as the link takes it. Returns true if more may come, false once the end was sent.
   bool send_some(Link& link);
@@ -59,6 +65,9 @@ class Followed {
   bool refuse(Link& link, const std::string& sentence, Recording recording = Recording::kThere);
   bool refuse_as_gone(Link& link);
   void send_standing(Link& link);
+  [[nodiscard]] std::chrono::milliseconds behind() const;
+  [[nodiscard]] bool has_room(const Link& link) const;  // for another piece of a file
+  void send_outline(Link& link);
   bool send_end(Link& link, const RecordingState& state);
   [[nodiscard]] std::filesystem::path renamed_file() const;
   void name_missing(proto::RemoteReply::End& end) const;
@@ -71,12 +80,16 @@ class Followed {
   session::DistantReading reading_;
   std::map<std::string, File> files_;         // by name
   std::uint64_t sent_ = 0;                    // bytes of files and texts, over this link
+  std::uint64_t sent_of_files_ = 0;           // bytes of files, over this link
   Clock::time_point running_ = Clock::now();  // when the recording was last seen to run, or to have ended
   struct Size {
     Clock::time_point seen;
     std::uint64_t bytes = 0;  // of all files
   };
-  std::deque<Size> unsent_sizes_;           // sizes at which something was not sent yet, the oldest first
+  std::function<Outlines(const std::filesystem::path&)> make_outlines_;
+  std::unique_ptr<SentOutlines> outlines_;  // of the first file
+  std::deque<Size> received_;      // how much of the files had come when it was said, the oldest first: at least as old as kRateTime, and all later ones
+  std::deque<Size> unsent_sizes_;  // sizes at which something was not sent yet, the oldest first
   Clock::time_point stood_ = Clock::now();  // when the standing was last sent
 };
 

@@ -102,6 +102,7 @@ class Server {
     if (request.request_case() == Case::kSignal) recordings_.pass_on(request.signal().recording(), static_cast<int>(request.signal().signal()));
     if (request.request_case() == Case::kDiscard) discard(number, request.discard().recording());
     if (request.request_case() == Case::kTaken && followed_) followed_->take(request.taken());
+    if (request.request_case() == Case::kReceived && followed_) followed_->take(request.received());
     if (request.request_case() == Case::kFollow) follow(number, request.follow());
     if (request.request_case() == Case::kRun) {
       command_.reset();
@@ -111,7 +112,7 @@ class Server {
 
   void follow(std::uint32_t number, const proto::RemoteRequest::Follow& request) {
     followed_.reset();
-    Result<Followed> followed = Followed::begin(request, number, recordings_);
+    Result<Followed> followed = Followed::begin(request, number, recordings_, settings_.outlines);
     if (followed) return void(followed_.emplace(std::move(*followed)));
     proto::RemoteReply reply = answer_of(number, followed.error());
     const bool is_recording = request.file().empty();

@@ -1,11 +1,13 @@
 // cut_link STATE PROGRAM ARGUMENTS...: a transport that is cut. Runs the program and passes on its standard input and output, until as many bytes have gone one
 // way as the first line of the file STATE says ("out 17", "in 40"). That line is then removed. If no line is left, passes on everything. A cut is like a broken
-// link: both ways end at once, and the program is killed.
+// link: both ways end at once, and the program is killed. "rate 50000" instead: a slow link, over which so many bytes go in a second on the way out, until
+// the file is removed.
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +20,7 @@ namespace {
 struct Cut {
   bool is_out = true;
   std::uint64_t after = UINT64_MAX;
+  std::uint64_t rate = 0;  // bytes in a second; 0: as fast as they come
 };
 
 Cut next_cut(const char* path) {
@@ -27,6 +30,7 @@ Cut next_cut(const char* path) {
     for (std::string line; std::getline(file, line);) lines.push_back(line);
   }
   if (lines.empty()) return {};
+  if (lines.front().starts_with("rate ")) return {.rate = std::stoull(lines.front().substr(5))};
   std::ofstream file(path);
   for (std::size_t i = 1; i < lines.size(); ++i) file << lines[i] << '\n';
   const std::size_t space = lines.front().find(' ');
@@ -52,7 +56,7 @@ bool pass(int from, int to, std::uint64_t& room) {
 int main(int count, char** arguments) {
   if (count < 3) return 2;
   std::signal(SIGPIPE, SIG_IGN);
-  const Cut cut = next_cut(arguments[1]);
+  Cut cut = next_cut(arguments[1]);
   int in[2], out[2];
   if (pipe(in) != 0 || pipe(out) != 0) return 1;
   const pid_t program = fork();
@@ -68,10 +72,16 @@ int main(int count, char** arguments) {
   std::uint64_t room_in = cut.is_out ? UINT64_MAX : cut.after, room_out = cut.is_out ? cut.after : UINT64_MAX;
   int from_here = STDIN_FILENO;
   bool goes_on = true;
+  auto free_at = std::chrono::steady_clock::now();  // when the link has carried what it was given
   while (goes_on && room_in > 0 && room_out > 0) {
-    pollfd ends[2] = {{from_here, POLLIN, 0}, {out[0], POLLIN, 0}};
-    if (poll(ends, 2, -1) < 0) continue;
+    const auto now = std::chrono::steady_clock::now();
+    const int wait = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(std::max(free_at, now) - now).count());
+    pollfd ends[2] = {{from_here, POLLIN, 0}, {wait > 0 ? -1 : out[0], POLLIN, 0}};
+    if (poll(ends, 2, wait > 0 ? wait : -1) < 0) continue;
+    if (cut.rate > 0 && access(arguments[1], F_OK) != 0) cut.rate = 0;
+    const std::uint64_t room_before = room_out;
     if (ends[1].revents != 0) goes_on = pass(out[0], STDOUT_FILENO, room_out);
+    if (cut.rate > 0) free_at = std::max(free_at, now) + std::chrono::nanoseconds((room_before - room_out) * 1'000'000'000 / cut.rate);
     if (ends[0].revents == 0 || pass(from_here, in[1], room_in)) continue;
     close(in[1]);
     from_here = -1;

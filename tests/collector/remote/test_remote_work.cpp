@@ -15,6 +15,9 @@
 
 #include "collector/remote/signals.h"
 #include "machines.h"
+#include "model/export/trace_file_export.h"
+#include "model/trace/load.h"
+#include "model/trace/outline.h"
 #include "support/catch.h"
 
 using namespace lanescope;
@@ -430,6 +433,44 @@ TEST_CASE("how far copies are behind is what the far side says, and what the lin
   REQUIRE(behind.size() == 2);
   CHECK(behind[0] == 0ms);
   CHECK(behind[1] >= 12s);
+}
+
+TEST_CASE("over a slow link an outline of all that is there comes first, and the copy is whole in the end") {
+  const Machines machines;
+  constexpr Nanoseconds kEvery = 1'000, kEnd = 800'000 * kEvery;
+  {
+    TraceBuilder builder;
+    builder.provenance().monotonic_epoch = 5'000;
+    const ProcessId process = builder.process_of_instance(1);
+    TrackKey key{TrackKind::kCudaApi, process};
+    key.thread = builder.thread(process, 42);
+    std::mt19937 random(1);
+    std::vector<Event> events;
+    const NameId launch = builder.intern("cudaLaunchKernel");
+    for (Nanoseconds time = 0; time < kEnd; time += kEvery) events.push_back({time, 250 + static_cast<Nanoseconds>(random() % 500), launch, 0, 0});
+    builder.add(key, std::move(events));
+    REQUIRE(export_trace_file(*builder.snapshot(), machines.there() / "x.trace", Overwrite::kRefuse));
+  }
+  const std::uint64_t size = fs::file_size(machines.there() / "x.trace");
+  WorkSettings settings = machines.settings(ForeignFile{machines.there() / "x.trace"}, "rate " + std::to_string(size / 10) + "\n");
+  std::optional<std::uintmax_t> here;
+  std::shared_ptr<const Trace> outline;
+  settings.outline = [&](std::string_view frames) {
+    if (!here) here = fs::file_size(machines.here() / "1.trace");
+    outline = trace_of_outline(std::as_bytes(std::span(frames)));
+  };
+  const WorkOutcome outcome = work_on(settings);
+  CHECK_FALSE(outcome.failure);
+  REQUIRE(here);
+  CHECK(*here < size / 2);
+  REQUIRE(outline);
+  CHECK(outline->provenance().outline_only);
+  REQUIRE(outline->tracks().size() == 1);
+  const auto whole = load_trace(machines.there() / "x.trace");
+  REQUIRE(whole);
+  const TimeRange all{0, kEnd};
+  CHECK(outline->lane(outline->tracks()[0].lanes[0]).busy(all) == (*whole)->lane((*whole)->tracks()[0].lanes[0]).busy(all));
+  CHECK(content(machines.here() / "1.trace") == content(machines.there() / "x.trace"));
 }
 
 TEST_CASE("a recording says once a second how far its copy is behind") {

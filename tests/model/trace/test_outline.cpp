@@ -1,9 +1,13 @@
 #include "model/trace/outline.h"
 
 #include <cstring>
+#include <fstream>
 #include <random>
+#include <span>
+#include <sstream>
 
 #include "lanescope/trace.pb.h"
+#include "model/export/trace_file_export.h"
 #include "model/file/trace_file.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
@@ -268,4 +272,40 @@ TEST_CASE("an outline that makes no sense is refused") {
   lane->add_name(0);
   outline.add_names(std::string("x"));
   CHECK_FALSE(add_outline(builder, outline.SerializeAsString()));
+}
+
+TEST_CASE("an outline of a growing file has all that is in it by then, and fits into the bytes that it may take") {
+  test::TemporaryFolder folder;
+  const auto path = folder.path() / "growing.trace";
+  constexpr std::uint32_t kEvents = 20'000;
+  const auto trace = trace_of(kEvents);
+  REQUIRE(export_trace_file(*trace, path, Overwrite::kRefuse));
+  std::ostringstream content;
+  content << std::ifstream(path, std::ios::binary).rdbuf();
+  const std::string whole = content.str();
+  const auto grow_to = [&](std::size_t size) { std::ofstream(path, std::ios::binary) << whole.substr(0, size); };
+  GrowingOutline outline(path);
+  grow_to(8);  // not even a header
+  CHECK(outline.frames(1 << 20, {}).empty());
+  grow_to(whole.size());
+  const std::vector<std::byte> frames = outline.frames(1 << 20, {});
+  const auto shown = trace_of_outline(frames);
+  REQUIRE(shown);
+  CHECK(shown->provenance().outline_only);
+  REQUIRE(shown->tracks().size() == 1);
+  const TimeRange all = trace->extent();
+  const auto busy_of = [&](const Trace& of) { return of.lane(of.tracks()[0].lanes[0]).busy({all.begin, all.end + 1'000'000}); };
+  CHECK(busy_of(*shown) == busy_of(*trace));
+  CHECK(shown->event_count() <= 512);
+
+  const std::vector<std::byte> coarser = outline.frames(frames.size() / 2, {});
+  CHECK(coarser.size() <= frames.size() / 2);
+  REQUIRE(trace_of_outline(coarser));
+  CHECK(busy_of(*trace_of_outline(coarser)) == busy_of(*trace));
+  CHECK(outline.frames(10, {}).empty());
+
+  for (std::size_t size = 0; size < frames.size(); size += 7) CHECK_FALSE(trace_of_outline(std::span(frames).first(size)));
+  std::vector<std::byte> changed = frames;
+  changed[changed.size() / 2] ^= std::byte{1};
+  CHECK_FALSE(trace_of_outline(changed));
 }

@@ -82,6 +82,8 @@ struct WorkSettings {
   std::function<int()> stop_signal = [] { return 0; };                       // the signal that asked for kStop; 0: Ctrl+C
   std::function<std::optional<int>()> signal = [] { return std::nullopt; };  // the next signal for the program there, one for which passes_on() is true
   std::function<void(std::chrono::milliseconds)> behind = [](std::chrono::milliseconds) {};  // how far copies here are behind the files there
+  // Takes what the first file there shows by now, in little (trace_of_outline), while its copy is far behind. If it is not set, none is sent.
+  std::function<void(std::string_view frames)> outline;
 };
 
 struct CopiedFile {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,11 +30,16 @@ inline constexpr const char* kReadingNote = "LANESCOPE_READING_NOTE";
 inline constexpr const char* kCodeNote = "LANESCOPE_CODE_NOTE";
 void note_code(const std::filesystem::path& note, int code);
 
+// Makes outlines of a file that grows: frames for whoever draws it, at most `most` bytes; empty if there are none. Called by one thread at a time, not always
+// the same.
+using Outlines = std::function<std::vector<std::byte>(std::size_t most, const std::stop_token& stop)>;
+
 struct ServeSettings {
   std::filesystem::path program;  // lanescope, for recorders and commands
   std::string version;
-  std::chrono::milliseconds patience{60'000};  // how long the other side may be silent
-  std::chrono::milliseconds look{50};          // between looks at files that grow
+  std::chrono::milliseconds patience{60'000};                      // how long the other side may be silent
+  std::chrono::milliseconds look{50};                              // between looks at files that grow
+  std::function<Outlines(const std::filesystem::path&)> outlines;  // of this file; without it, none are sent
 };
 
 // Answers until the other side leaves. What it has started runs on. Fails with one sentence if the other side makes no sense or has another protocol.

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -32,5 +34,26 @@ Result<void> append_outline(const std::filesystem::path& path, const Trace& trac
 // Adds the outline's lanes to `builder`, with one event for each bucket that is not empty. The event starts with the bucket, lasts as long as the
 // bucket is busy, and has the name that holds most of it. Returns false if the payload makes no sense. `builder` must know the epoch (see Provenance).
 bool add_outline(TraceBuilder& builder, const std::string& payload);
+
+// Outlines of a file that still grows, for those who have less of it: each of all that is in the file by then. Decodes each frame once; events are in memory as
+// far as the process's budget for them goes, and on the disk beyond it. One thread at a time.
+class GrowingOutline {
+ public:
+  explicit GrowingOutline(std::filesystem::path path);
+  ~GrowingOutline();
+  GrowingOutline(const GrowingOutline&) = delete;
+  GrowingOutline& operator=(const GrowingOutline&) = delete;
+
+  // Whole frames for trace_of_outline(), at most `most` bytes: the more lanes there are, the coarser. Empty if there are no events, if that many bytes are not
+  // enough, or if it is asked to stop.
+  std::vector<std::byte> frames(std::size_t most, const std::stop_token& stop);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The trace that such frames show, with Provenance::outline_only. Null if they make no sense. Reads at most as much as of a file of that size.
+[[nodiscard]] std::shared_ptr<const Trace> trace_of_outline(std::span<const std::byte> frames);
 
 }  // namespace lanescope

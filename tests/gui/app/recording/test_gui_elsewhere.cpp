@@ -1,5 +1,6 @@
 // Recordings on another machine: the dialog, and what the window draws. The other machine is this one, reached by a command prefix.
 #include <csignal>
+#include <fstream>
 #include <sstream>
 
 #include <QProcess>
@@ -8,6 +9,7 @@
 
 #include "fixture/attach_ability.h"
 #include "fixture/main_window_fixture.h"
+#include "model/trace/load.h"
 #include "options/launch_options.h"
 #include "record/remote_dialog.h"
 #include "timeline/widget/shown_text.h"
@@ -538,6 +540,34 @@ class ElsewhereTest : public QObject {
     window.actions().stop->trigger();  // the second request ends it at once
     QVERIFY(ended.wait(kPatienceMs));
     QVERIFY2(window.messages().text().contains("lanescope fetch --on"), qPrintable(window.messages().text()));
+  }
+
+  // 600,000 ranges in 3 s, over a link that takes longer for them.
+  void drawsAnOutlineBeforeTheRestComes() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    const std::filesystem::path link = folder_.path() / "link";
+    std::ofstream(link) << "rate 10000\n";
+    ui::RemoteSettings settings = elsewhere("outlined.trace");
+    settings.target = "command:" + QString::fromStdString(program("lanescope_test_cut_link").string() + ' ' + link.string());
+    settings.launch.program = QString::fromStdString(program("lanescope_program_nvtx_stream").string());
+    settings.launch.arguments = "3 100000";
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launchElsewhere(settings);
+    const auto is_outline = [&] { return window.state().trace() && window.state().trace()->provenance().outline_only; };
+    QVERIFY2(wait_for(is_outline), qPrintable(activity(window)));
+    QVERIFY(wait_for([&] { return activity(window).contains("outline only"); }));
+    QVERIFY2(activity(window).contains(" s behind"), qPrintable(activity(window)));
+    const std::filesystem::path copy = folder_.path() / "outlined.trace";
+    const auto drawn_until = window.state().trace()->extent().end;
+    const auto here = load_trace(copy);
+    QVERIFY(here);
+    QVERIFY2((*here)->extent().end < drawn_until / 2, qPrintable(QString("%1 of %2").arg((*here)->extent().end).arg(drawn_until)));
+    std::filesystem::remove(link);
+    QVERIFY2(opened.wait(kPatienceMs), qPrintable(window.messages().text()));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
+    QVERIFY(!is_outline());
+    QCOMPARE(window.state().trace()->event_count(), EventIndex{600'000});
   }
 
  private:
