@@ -136,7 +136,9 @@ std::string demangle(std::string_view mangled) {
   return demangled.empty() ? name : demangled;
 }
 
-std::string_view short_kernel_name(std::string_view demangled) {
+namespace {
+
+std::string_view own_name(std::string_view demangled) {
   // One pass: `begin` follows the last "::" or blank outside of brackets; the first "<" or "(" after the name ends it.
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
   std::size_t begin = 0;
@@ -166,6 +168,31 @@ std::string_view short_kernel_name(std::string_view demangled) {
     }
   }
   return demangled.substr(begin);
+}
+
+// The kernels of CUTLASS are one function whose first template argument is the operation: that argument without scopes and its own arguments. Empty for others.
+std::string_view operation_of_cutlass(std::string_view demangled, std::string_view name) {
+  constexpr std::string_view kScope = "cutlass::";
+  if (name != "Kernel" && name != "Kernel2" && name != "device_kernel") return {};
+  const auto begin = static_cast<std::size_t>(name.data() - demangled.data());
+  std::string_view behind = demangled.substr(begin + name.size());
+  if (!demangled.substr(0, begin).ends_with(kScope) || !behind.starts_with('<')) return {};
+  std::string_view argument = behind.substr(1);
+  if (argument.starts_with("::")) argument.remove_prefix(2);
+  std::size_t start = 0, end = 0;
+  while (end < argument.size() && (std::isalnum(static_cast<unsigned char>(argument[end])) != 0 || argument[end] == '_' || argument[end] == ':')) {
+    if (argument[end] == ':') start = end + 1;
+    ++end;
+  }
+  return argument.substr(start, end - start);
+}
+
+}  // namespace
+
+std::string_view short_kernel_name(std::string_view demangled) {
+  const std::string_view name = own_name(demangled);
+  const std::string_view operation = operation_of_cutlass(demangled, name);
+  return operation.empty() ? name : operation;
 }
 
 std::string scoped_function_name(std::string_view demangled) {

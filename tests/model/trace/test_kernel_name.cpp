@@ -20,6 +20,22 @@ TEST_CASE("short kernel names drop return type, namespaces, template arguments a
   CHECK(short_kernel_name(full) == brief);
 }
 
+TEST_CASE("short names of CUTLASS's kernels are the operations that their one function is given") {
+  const auto [full, brief] = GENERATE(table<std::string, std::string>({
+      {"void cutlass::Kernel2<cutlass_80_simt_sgemm_128x256_8x4_nt_align1>(cutlass_80_simt_sgemm_128x256_8x4_nt_align1::Params)",
+       "cutlass_80_simt_sgemm_128x256_8x4_nt_align1"},
+      {"void cutlass::Kernel<cutlass::gemm::kernel::Gemm<cutlass::gemm::threadblock::MmaPipelined<int, (int)4> > >(T1::Params)", "Gemm"},
+      {"void cutlass::device_kernel<flash::FlashAttnFwdSm90<flash::Mainloop<(int)2>>>(T1::Params)", "FlashAttnFwdSm90"},
+      {"void cutlass::device_kernel<::flash::Forward>(T1::Params)", "Forward"},
+      {"void other::Kernel2<operation>(operation::Params)", "Kernel2"},
+      {"void cutlass::Kernel3<operation>(operation::Params)", "Kernel3"},
+      {"void cutlass::Kernel2<(int)4>(int)", "Kernel2"},
+      {"void cutlass::Kernel2", "Kernel2"},
+      {"Kernel2<operation>(int)", "Kernel2"},
+  }));
+  CHECK(short_kernel_name(full) == brief);
+}
+
 TEST_CASE("functions in sentences keep their scopes, and nothing of templates, parameters, results and what is local to them") {
   const auto [full, brief] = GENERATE(table<std::string, std::string>({
       // Names as they appear in samples of PyTorch, its libraries and CPython.

@@ -11,7 +11,7 @@ namespace lanescope {
 [[nodiscard]] std::string demangle(std::string_view mangled);
 
 // "void at::native::(anonymous namespace)::reduce<4, float>(float*, int)" -> "reduce": without return type, namespaces, template
-// arguments and parameters.
+// arguments and parameters. A kernel of CUTLASS has the name of its operation: "void cutlass::Kernel2<cutlass_80_simt_sgemm>(...)" -> "cutlass_80_simt_sgemm".
 [[nodiscard]] std::string_view short_kernel_name(std::string_view demangled);
 
 // "void at::Cache<long>::free(void*)::{lambda(int)#1}::operator()(int) const" -> "at::Cache::free": the function as named in a sentence, with its
