@@ -15,6 +15,7 @@
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle/idle_inside.h"
+#include "loop/loop_work.h"
 #include "threads/call_class.h"
 #include "threads/lane_cursor.h"
 #include "threads/range_lookup.h"
@@ -43,7 +44,12 @@ class Breakdown {
         ranges_(trace_),
         idle_(trace_, ranges_at_once, stop_),
         communication_(trace_, is_communication_name),
-        stretch_of_lane_(trace_.lanes().size(), nullptr) {}
+        stretch_of_lane_(trace_.lanes().size(), nullptr) {
+    for (const IterationSeries& series : loop_work(context).iterations()) {
+      const auto begin_of = [&](EventRef range) { return trace_.lane(range.lane).start(range.index); };
+      if (series.warm_up > 0) warm_up_[series.process] = {begin_of(series.ranges.front()), begin_of(series.ranges[series.warm_up])};
+    }
+  }
 
   // Once.
   Result<SumsOfRanges> sum() {
@@ -175,7 +181,9 @@ class Breakdown {
       const TrackKey& track = trace_.track_of(stretch.lane).key;
       const std::string_view domain = trace_.domain_name(track.process, track.domain);
       std::vector<LaneCursor> around = lanes_around(stretch.lane);
+      const auto warm_up = warm_up_.find(track.process);
       for (EventIndex i = stretch.first; i < stretch.end; ++i) {
+        if (warm_up != warm_up_.end() && warm_up->second.contains(lane.start(i))) continue;
         const FamilyId family = families_.of_name(lane.name(i));
         const auto is_within = [&](LaneCursor& outer) {
           const std::optional<EventIndex> range = outer.at(lane.start(i));
@@ -230,6 +238,7 @@ class Breakdown {
   const LaunchIndex& launches_;
   TimeRange time_;
   std::stop_token stop_;
+  std::map<ProcessId, TimeRange> warm_up_;  // of processes whose loops have one
   Families& families_;
   const std::size_t ranges_at_once_;
   RangeLookup ranges_;

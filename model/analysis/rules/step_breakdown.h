@@ -13,6 +13,7 @@
 namespace lanescope::analysis {
 
 // Sums over the ranges of a family, and over GPU work, that start within the time that counts. GPU work belongs to the ranges in which it was enqueued.
+// Ranges that start while the loop of their process warms up are left out, unless a part of the trace was asked for.
 struct FamilySum {
   std::uint64_t ranges = 0;
   std::uint64_t operations = 0;

@@ -55,6 +55,31 @@ TEST_CASE("a range within another one of its name adds no time to it, however de
   CHECK(integer(table, 1, "Operations") == 1);
 }
 
+TEST_CASE("steps that warm up, and what lies in them, add nothing to a step's time") {
+  Scenario program;
+  Nanoseconds t = 1'000'000;
+  program.range("run", 0, 8'000'000, 0);
+  for (int i = 0; i < 20; ++i) {
+    const Nanoseconds length = i < 2 ? 1'000'000 : 100'000;
+    program.range("step " + std::to_string(i), t, t + length, 1);
+    program.range("forward", t, t + length / 2, 2);
+    program.kernel("k", t + 1'000, t + 2'000, t + 10'000, t + 10'000 + length / 10);
+    t += length;
+  }
+  const RuleAnswer steps = answer(*program.trace(), "step_breakdown");
+  const stats::Table& table = table_named(steps, "step_breakdown");
+  REQUIRE(table.row_count() == 3);
+  CHECK(text(table, 0, "NVTX Range") == "run");
+  CHECK(integer(table, 0, "Operations") == 20);  // it is no part of the warm-up
+  CHECK(text(table, 1, "NVTX Range") == "step *");
+  CHECK(integer(table, 1, "Ranges") == 18);
+  CHECK(integer(table, 1, "CPU Time") == 18 * 100'000);
+  CHECK(integer(table, 1, "GPU Projected") == 18 * 10'000);
+  CHECK(integer(table, 1, "Operations") == 18);
+  CHECK(text(table, 2, "NVTX Range") == "forward");
+  CHECK(integer(table, 2, "CPU Time") == 18 * 50'000);
+}
+
 TEST_CASE("ranges of one name in two domains are two rows, and the one of the default domain keeps its name") {
   Scenario program;
   program.builder()->set_domain(program.process(), 5, "loader");
