@@ -25,21 +25,36 @@ using Key = std::tuple<ThreadId, NameId, FamilyId>;  // thread, call, NVTX range
 
 struct CausedIdle {
   Nanoseconds total = 0;
-  IdlePart longest;
+  Nanoseconds longest = 0;  // in one gap, which gpu_bubbles names, too
+  TimeRange longest_range;  // from the first to the last part of that
   GpuId longest_gpu = kNone;
 
-  void add(const IdlePart& part, GpuId gpu) {
+  // Parts of one gap come one after the other. `gap`: that gap.
+  void add(const IdlePart& part, const IdleGap& gap) {
+    const bool goes_on = in_gap_.gpu == gap.gpu && in_gap_.begin == gap.range.begin && in_gap_.time > 0;
+    if (!goes_on) in_gap_ = {gap.gpu, gap.range.begin, 0, part.range};
+    in_gap_.time += part.range.length();
+    in_gap_.range.end = part.range.end;
     total += part.range.length();
-    if (part.range.length() <= longest.range.length()) return;
-    longest = part;
-    longest_gpu = gpu;
+    if (in_gap_.time <= longest) return;
+    longest = in_gap_.time;
+    longest_range = in_gap_.range;
+    longest_gpu = gap.gpu;
   }
   void add(const CausedIdle& other) {
     total += other.total;
-    if (other.longest.range.length() <= longest.range.length()) return;
+    if (other.longest <= longest) return;
     longest = other.longest;
+    longest_range = other.longest_range;
     longest_gpu = other.longest_gpu;
   }
+
+ private:
+  struct {
+    GpuId gpu = kNone;
+    Nanoseconds begin = 0, time = 0;
+    TimeRange range;
+  } in_gap_;
 };
 
 struct Waits {
@@ -130,7 +145,7 @@ GpuSums add_idle(const RuleContext& context, const LoopWork& work, const std::op
         ++entry.calls;
         entry.blocked += lane.duration(call.index);
       }
-      (is_in_bubbles ? entry.copies_in_bubbles : entry.idle).add(part, gap.gpu);
+      (is_in_bubbles ? entry.copies_in_bubbles : entry.idle).add(part, gap);
     }
   };
   const GpuTracks tracks(trace);
@@ -210,8 +225,8 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
                  {"calls", counted(first.calls, "call")},
                  {"blocked", duration_text(first.blocked)},
                  {"idle", duration_text(longest.total)},
-                 {"longest", first.calls > 1 ? Message(", for {time} at most", {{"time", duration_text(longest.longest.range.length())}}) : Message()}});
-    finding.place.range = longest.longest.range;
+                 {"longest", first.calls > 1 ? Message(", for {time} at most", {{"time", duration_text(longest.longest)}}) : Message()}});
+    finding.place.range = longest.longest_range;
     finding.place.gpu = longest.longest_gpu;
     finding.place.thread = std::get<0>(key);
     finding.place.process = trace.threads()[std::get<0>(key)].process;

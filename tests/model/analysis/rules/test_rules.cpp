@@ -178,6 +178,9 @@ TEST_CASE("a wait after each launch is a storm of waits") {
   CHECK(found[1].cost == found[0].cost);
   CHECK(found[0].cost == 199 * 19'000);  // the end of the wait, the launch and its latency: 20 us less 1 us of CPU code
   CHECK_THAT(found[1].title, contains_text("times for 200 GPU operations"));
+  // Both name the most in one gap: 19 of 20 us, in two parts around the CPU code.
+  CHECK_THAT(found[0].seen, contains_text("at most 19.0 µs in a gap of 20.0 µs"));
+  CHECK_THAT(found[1].seen, contains_text(", for 19.0 µs at most"));
 }
 
 TEST_CASE("blocking copies one after the other are waits for the GPU, and what they cost is no matter of launches") {
