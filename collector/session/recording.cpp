@@ -263,6 +263,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
     return Error{"There is no room for " + log->path().string() +
                  ": the disk is full, or a limit (ulimit -f) forbids it. Free some space, or give another place."};
   obstacle.kind = Obstacle::kRequest;
+  if (threads && request.given_descriptors == GivenDescriptors::kAreForProgram) let_go_of_other_descriptors();
   const std::int64_t release = monotonic_now();
   const Result<void> released = threads ? process->release() : Result<void>(threads.error());
   if (!released) return released.error();

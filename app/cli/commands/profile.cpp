@@ -225,6 +225,7 @@ int record_here(const Form& form, Typed typed) {
   const session::CaptureRange range = request->settings.range;
   RecorderSignals signals(request->command);
   request->process_made = [&signals](pid_t process) { signals.note_missed(process); };
+  request->given_descriptors = session::GivenDescriptors::kAreForProgram;
   request->receiver_of = [&signals](const siginfo_t& signal, pid_t program) { return signals.receiver_of(signal, program); };
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <utility>
 
 namespace lanescope::session {
 namespace {
@@ -181,6 +182,11 @@ void give_back_inheritance() noexcept {
 void let_go_of_standard_input() noexcept { let_go_of(STDIN_FILENO, O_RDONLY); }
 
 void let_go_of_standard_output() noexcept { let_go_of(STDOUT_FILENO, O_WRONLY); }
+
+void let_go_of_other_descriptors() noexcept {
+  for (int descriptor = kStandard; descriptor < kKnown; ++descriptor)
+    if (std::exchange(inheritance.open[static_cast<std::size_t>(descriptor)], false)) close(descriptor);
+}
 
 int inherited_number() noexcept { return inheritance.number; }
 

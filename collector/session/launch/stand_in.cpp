@@ -75,6 +75,7 @@ Error run_unrecorded(const LaunchPlan& plan, const LaunchRequest& request) {
   const pid_t pid = process->pid();
   if (request.process_made) request.process_made(pid);
   leave_input_and_output();  // the child has them, and may close them as soon as it runs
+  if (request.given_descriptors == GivenDescriptors::kAreForProgram) let_go_of_other_descriptors();
   if (const Result<void> released = process->release(); !released) return released.error();
   stand_for(pid, request);
 }

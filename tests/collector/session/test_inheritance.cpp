@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "collector/session/inheritance.h"
 #include "support/catch.h"
@@ -43,6 +44,47 @@ TEST_CASE("a program gets the descriptors that its recorder was given, and none 
                           state_of(kGiven) == Descriptor::kGoesToPrograms && state_of(kOpenedBelow) == Descriptor::kStaysHere &&
                           state_of(kOpenedAbove) == Descriptor::kStaysHere && state_of(kOpenedLast) == Descriptor::kStaysHere;
     _exit(is_right ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("a recorder that lets go keeps no descriptor open that its program was given, nor a lock of it") {
+  const pid_t child = fork();
+  if (child == 0) {  // in a child, because keeping is permanent in a process
+    constexpr int kGiven = 40;
+    constexpr int kEnd = 41;
+    int ends[2];
+    int gate[2];
+    char path[] = "/tmp/lanescope-lock-XXXXXX";
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    const int file = mkstemp(path);
+    unlink(path);
+    if (pipe2(ends, O_CLOEXEC) != 0 || pipe2(gate, O_CLOEXEC) != 0 || dup2(file, kGiven) < 0 || dup2(ends[1], kEnd) < 0) _exit(2);
+    close(file);
+    close(ends[1]);
+    if (fcntl(kGiven, F_SETLK, &whole) != 0) _exit(3);
+    keep_inheritance();
+    const pid_t program = fork();
+    if (program == 0) {
+      char go = 0;
+      close(gate[1]);
+      close(ends[0]);
+      if (read(gate[0], &go, 1) != 1) _exit(4);
+      give_back_inheritance();
+      close(kEnd);
+      _exit(state_of(kGiven) == Descriptor::kGoesToPrograms && fcntl(kGiven, F_SETLK, &whole) == 0 ? 0 : 5);
+    }
+    let_go_of_other_descriptors();
+    if (state_of(kGiven) != Descriptor::kClosed || state_of(kEnd) != Descriptor::kClosed || inherited(kGiven)) _exit(6);
+    if (write(gate[1], "g", 1) != 1) _exit(7);
+    char nothing = 0;
+    if (read(ends[0], &nothing, 1) != 0) _exit(8);  // the end of the pipe, once the program has closed it
+    int status = 0;
+    waitpid(program, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
   }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);

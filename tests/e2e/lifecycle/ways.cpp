@@ -49,6 +49,7 @@ void add_families(std::vector<Way>& ways) {
 }
 
 void add_surroundings(std::vector<Way>& ways) {
+  ways.push_back({.arguments = {"unlocks"}, .ranges = 150, .before = "exec 9> lock; flock 9", .only = Joining::kLaunched});
   for (const char* how : {"close", "close_range", "dup2", "not-dumpable"}) ways.push_back({.arguments = {how}, .ranges = 200});
   ways.push_back({.arguments = {"seccomp", "1000000"}, .ranges = 1'000'100});
   ways.push_back({.arguments = {"seccomp-threads"}, .ranges = 150});

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -459,6 +460,17 @@ int loads_behind_filter_of_all() {
 }
 #undef LANESCOPE_ALLOW
 
+// Was given a file by number 9, with a lock on it (flock()), which ends when the last copy of that number is closed.
+int gives_up_lock() {
+  close(9);
+  const int again = open("lock", O_RDWR | O_CLOEXEC);
+  must(again >= 0, "the file of the lock");
+  std::puts(flock(again, LOCK_EX | LOCK_NB) == 0 ? "free" : "held");
+  std::fflush(stdout);
+  steps(50);
+  return kCode;
+}
+
 }  // namespace
 
 std::vector<Way> confinement() {
@@ -467,6 +479,7 @@ std::vector<Way> confinement() {
       {"tomorrow", lives_tomorrow},
       {"mlockall", locks_its_memory, Begin::kWithItsWay},
       {"close", closes_all},
+      {"unlocks", gives_up_lock},
       {"close_range", closes_range},
       {"dup2", covers_descriptors},
       {"no-descriptors", has_no_descriptors},

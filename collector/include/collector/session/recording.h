@@ -161,6 +161,8 @@ enum class SignalReceiver {
   kGroup,  // the target's whole process group if the target leads one, as a terminal would; else the target
 };
 
+enum class GivenDescriptors : std::uint8_t { kStayOpen, kAreForProgram };
+
 struct LaunchRequest {
   std::vector<std::string> command;         // program (looked up in PATH) and arguments; not empty
   std::filesystem::path working_directory;  // empty: ours
@@ -197,6 +199,9 @@ struct LaunchRequest {
   // Called with the process that is to become the program. That process waits with all signals held: signals that came to us and not to it came before it
   // existed. May be empty.
   std::function<void(pid_t process)> process_made;
+  // Whether this process starts no other program, and reads or writes nothing by descriptors that it was given: then it closes its own copies right before the
+  // program runs (let_go_of_other_descriptors()).
+  GivenDescriptors given_descriptors = GivenDescriptors::kStayOpen;
 };
 
 // Records a process that runs already, from now on. It runs on when the recording ends.
