@@ -25,9 +25,9 @@ void let_go_of_standard_input() noexcept;
 // closed theirs.
 void let_go_of_standard_output() noexcept;
 
-// For a recorder whose program has all descriptors that it was given beside these three: closes the recorder's own. Then whoever reads from the other end of one
-// or waits for a lock of it (flock()) waits for the program alone, and the program may take the locks that this process was given (fcntl()). Programs that are
-// started later get none of them.
+// For a recorder whose program has all descriptors that it was given beside these three: closes the recorder's own. Then whoever reads from the other end of
+// one or waits for a lock of it (flock()) waits for the program alone, and the program may take the locks that this process was given (fcntl()). Programs that
+// are started later get none of them.
 void let_go_of_other_descriptors() noexcept;
 
 // The number that this process had when it kept what it inherited; 0: it did not. A service manager may have told it that number, for the program that it
