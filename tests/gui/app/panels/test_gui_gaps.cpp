@@ -267,7 +267,51 @@ class GapsTest : public QObject {
       QVERIFY2(std::any_of(names.begin(), names.end(), [&](const QString& name) { return name.startsWith(launching); }), qPrintable(names.join(u'\n')));
   }
 
+  void severalFilesHaveALineForEachGpu() {
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->show();
+    QSignalSpy opened(window_.get(), &MainWindow::opened);
+    window_->openTogether({recorded("ranks_late0.trace"), recorded("ranks_late1.trace")});
+    QVERIFY(opened.wait(kPatienceMs));
+    window_->resize(1600, 1000);
+    QVERIFY(settle(*window_));
+    const QStringList names = namesInSight();
+    for (const char* gpu : {"GPU 0 ", "GPU 1 "})
+      QVERIFY2(std::any_of(names.begin(), names.end(), [&](const QString& name) { return name.startsWith(gpu); }), qPrintable(names.join(u'\n')));
+    QVERIFY2(!names.contains("CUDA HW"), qPrintable(names.join(u'\n')));
+  }
+
+  // Streams 13 and 30 worked once, before the loop.
+  void streamsThatHardlyWorkHaveOneLine() {
+    window_ = window_of(recorded("torch_training_workers0.trace"));
+    QVERIFY(window_);
+    window_->resize(1600, 1000);
+    QVERIFY(settle(*window_));
+    const QStringList names = namesInSight();
+    QVERIFY2(names.contains("2 streams with little activity"), qPrintable(names.join(u'\n')));
+    for (const char* stream : {"Stream 13", "Stream 30"})
+      QVERIFY2(std::none_of(names.begin(), names.end(), [&](const QString& name) { return name.endsWith(stream); }), stream);
+  }
+
+  // The launcher, process 4744, started first and waits.
+  void processesThatLaunchStandInFront() {
+    window_ = window_of(recorded("ranks_compute.trace"));
+    QVERIFY(window_);
+    const timeline::RowTree& rows = window_->timelineView().rows();
+    QStringList processes;
+    for (const timeline::Row& row : rows.rows())
+      if (row.kind == timeline::RowKind::kProcess) processes += QString::fromStdString(row.label.english());
+    QCOMPARE(processes.size(), 3);
+    QVERIFY2(processes.last().startsWith("[4744]"), qPrintable(processes.join(u'\n')));
+  }
+
  private:
+  QStringList namesInSight() const {
+    QStringList names;
+    for (const timeline::SvgRow& row : window_->timelineView().rowsInSight()) names += QString::fromStdString(row.name);
+    return names;
+  }
+
   static int row_of(const ui::ResultTable& table, const QString& column, const QString& text) {
     for (int row = 0; row < table.model()->rowCount(); ++row)
       if (cell(table, row, column) == text) return row;
