@@ -165,6 +165,7 @@ void MainWindow::enableActions() {
                           actions_.fit, actions_.show_loop, actions_.go_to_time, actions_.mark, actions_.longest_gaps, actions_.find, actions_.find_next,
                           actions_.find_previous, actions_.filter_rows, actions_.filter_events, actions_.navigate->menuAction(), actions_.rows->menuAction()})
     action->setEnabled(has_trace);
+  for (const auto& [action, command] : timeline_entries_) action->setEnabled(timeline::can_act(*command, *timeline_));
 }
 
 bool MainWindow::isSettled() const {

@@ -271,6 +271,8 @@ void MainWindow::fillTimelineMenus() {
       act(*timeline_);
     });
   }
+  connect(timeline_, &timeline::TimelineView::markersChanged, this, &MainWindow::enableActions);
+  connect(&timeline_->selection(), &timeline::Selection::gapChanged, this, &MainWindow::enableActions);
 }
 
 void MainWindow::connectKeys() {
@@ -340,6 +342,7 @@ void MainWindow::connectViewActions() {
   connect(actions_.go_to_time, &QAction::triggered, timeline_, &TimelineView::askForTime);
   connect(actions_.mark, &QAction::triggered, timeline_, &TimelineView::askForMarker);
   connect(search_, &EventSearch::searchedTextChanged, timeline_, &TimelineView::setHighlightedText);
+  connect(search_, &EventSearch::searchedTextChanged, this, &MainWindow::enableActions);
   connect(samples_, &SamplesPanel::functionActivated, search_, &EventSearch::searchFor);
   const auto to_timeline = [this] { timeline_->setFocus(); };
   connect(search_, &EventSearch::left, this, to_timeline);

@@ -22,11 +22,12 @@ constexpr double kZoomStep = 1.5;
 constexpr double kRowStep = 1.25;
 
 using Menu = TimelineCommand::Menu;
+using Needs = TimelineCommand::Needs;
 
 QString tr(const char* text) { return TimelineView::tr(text); }
 
-TimelineCommand command(Menu menu, const char* text, std::vector<QKeyCombination> keys, std::function<void(TimelineView&)> act) {
-  return {menu, tr(text), std::move(keys), std::move(act), QString::fromLatin1(text).remove(u'&')};
+TimelineCommand command(Menu menu, const char* text, std::vector<QKeyCombination> keys, std::function<void(TimelineView&)> act, Needs needs = Needs::kNothing) {
+  return {menu, tr(text), std::move(keys), std::move(act), QString::fromLatin1(text).remove(u'&'), needs};
 }
 
 auto select(Neighbour which) {
@@ -55,26 +56,29 @@ std::vector<TimelineCommand> view_commands() {
 
 std::vector<TimelineCommand> navigate_commands() {
   return {
-      command(Menu::kNavigate, "Zoom to the e&vent", {Qt::Key_F},
-              [](TimelineView& view) {
-                view.openRowsTo(view.selectedEvent());
-                view.zoomToEvent(view.selectedEvent());
-              }),
+      command(
+          Menu::kNavigate, "Zoom to the e&vent", {Qt::Key_F},
+          [](TimelineView& view) {
+            view.openRowsTo(view.selectedEvent());
+            view.zoomToEvent(view.selectedEvent());
+          },
+          Needs::kEvent),
       command(Menu::kNavigate, "Event in the &middle of the row", {Qt::Key_Return, Qt::Key_Enter}, &TimelineView::selectInRow),
-      command(Menu::kNavigate, "&Previous event of the row", {Qt::Key_Left}, step(Neighbour::kPrevious, -kPanStep)),
-      command(Menu::kNavigate, "&Next event of the row", {Qt::Key_Right}, step(Neighbour::kNext, kPanStep)),
-      command(Menu::kNavigate, "Previous of the same name", {Qt::SHIFT | Qt::Key_Left}, select(Neighbour::kPreviousOfSameName)),
-      command(Menu::kNavigate, "Next of the same name", {Qt::SHIFT | Qt::Key_Right}, select(Neighbour::kNextOfSameName)),
-      command(Menu::kNavigate, "Previous of the same family (step 7, step 8)", {Qt::CTRL | Qt::SHIFT | Qt::Key_Left}, select(Neighbour::kPreviousOfFamily)),
-      command(Menu::kNavigate, "Next of the same family", {Qt::CTRL | Qt::SHIFT | Qt::Key_Right}, select(Neighbour::kNextOfFamily)),
-      command(Menu::kNavigate, "&Enclosing event", {Qt::Key_Up}, select(Neighbour::kOuter)),
-      command(Menu::kNavigate, "&First enclosed event", {Qt::Key_Down}, select(Neighbour::kInner)),
-      command(Menu::kNavigate, "Launching &call, or GPU work", {Qt::Key_L}, &TimelineView::selectCorrelated),
-      command(Menu::kNavigate, "&What it waited for, hop by hop", {Qt::Key_Y}, &TimelineView::askWhatItWaitedFor),
+      command(Menu::kNavigate, "&Previous event of the row", {Qt::Key_Left}, step(Neighbour::kPrevious, -kPanStep), Needs::kEvent),
+      command(Menu::kNavigate, "&Next event of the row", {Qt::Key_Right}, step(Neighbour::kNext, kPanStep), Needs::kEvent),
+      command(Menu::kNavigate, "Previous of the same name", {Qt::SHIFT | Qt::Key_Left}, select(Neighbour::kPreviousOfSameName), Needs::kEvent),
+      command(Menu::kNavigate, "Next of the same name", {Qt::SHIFT | Qt::Key_Right}, select(Neighbour::kNextOfSameName), Needs::kEvent),
+      command(Menu::kNavigate, "Previous of the same family (step 7, step 8)", {Qt::CTRL | Qt::SHIFT | Qt::Key_Left}, select(Neighbour::kPreviousOfFamily),
+              Needs::kEvent),
+      command(Menu::kNavigate, "Next of the same family", {Qt::CTRL | Qt::SHIFT | Qt::Key_Right}, select(Neighbour::kNextOfFamily), Needs::kEvent),
+      command(Menu::kNavigate, "&Enclosing event", {Qt::Key_Up}, select(Neighbour::kOuter), Needs::kEvent),
+      command(Menu::kNavigate, "&First enclosed event", {Qt::Key_Down}, select(Neighbour::kInner), Needs::kEvent),
+      command(Menu::kNavigate, "Launching &call, or GPU work", {Qt::Key_L}, &TimelineView::selectCorrelated, Needs::kEvent),
+      command(Menu::kNavigate, "&What it waited for, hop by hop", {Qt::Key_Y}, &TimelineView::askWhatItWaitedFor, Needs::kSelection),
       command(Menu::kNavigate, "Next &gap of a GPU", {Qt::Key_G}, [](TimelineView& view) { view.selectGap(IdleTime::Direction::kNext); }),
       command(Menu::kNavigate, "Previous gap of a GPU", {Qt::SHIFT | Qt::Key_G}, [](TimelineView& view) { view.selectGap(IdleTime::Direction::kPrevious); }),
-      command(Menu::kNavigate, "Next &highlighted event", {Qt::Key_N}, &TimelineView::selectNextHighlighted),
-      command(Menu::kNavigate, "Previous highlighted event", {Qt::SHIFT | Qt::Key_N}, &TimelineView::selectPreviousHighlighted),
+      command(Menu::kNavigate, "Next &highlighted event", {Qt::Key_N}, &TimelineView::selectNextHighlighted, Needs::kHighlights),
+      command(Menu::kNavigate, "Previous highlighted event", {Qt::SHIFT | Qt::Key_N}, &TimelineView::selectPreviousHighlighted, Needs::kHighlights),
       command(Menu::kNavigate, "Pan left", {Qt::Key_A}, [](TimelineView& view) { view.panBy(-kPanStep); }),
       command(Menu::kNavigate, "Pan right", {Qt::Key_D}, [](TimelineView& view) { view.panBy(kPanStep); }),
   };
@@ -86,10 +90,12 @@ std::vector<TimelineCommand> mark_commands() {
       command(Menu::kMark, "Measure from the edge at the cursor", {Qt::Key_BracketLeft}, [](TimelineView& v) { v.measureFrom(End::kBegin); }),
       command(Menu::kMark, "Measure &to the edge at the cursor", {Qt::Key_BracketRight}, [](TimelineView& v) { v.measureFrom(End::kEnd); }),
       command(Menu::kMark, "Se&lect the loop", {Qt::CTRL | Qt::SHIFT | Qt::Key_Home}, &TimelineView::selectLoop),
-      command(Menu::kMark, "Mark the &selected range or event", {Qt::Key_M}, &TimelineView::markSelection),
-      command(Menu::kMark, "Next mar&ker", {Qt::Key_Period}, [](TimelineView& v) { v.goToMarker(TimelineView::MarkerDirection::kNext); }),
-      command(Menu::kMark, "Previo&us marker", {Qt::Key_Comma}, [](TimelineView& v) { v.goToMarker(TimelineView::MarkerDirection::kPrevious); }),
-      command(Menu::kMark, "&Remove all markers", {}, &TimelineView::clearMarkers),
+      command(Menu::kMark, "Mark the &selected range or event", {Qt::Key_M}, &TimelineView::markSelection, Needs::kSelection),
+      command(
+          Menu::kMark, "Next mar&ker", {Qt::Key_Period}, [](TimelineView& v) { v.goToMarker(TimelineView::MarkerDirection::kNext); }, Needs::kMarkers),
+      command(
+          Menu::kMark, "Previo&us marker", {Qt::Key_Comma}, [](TimelineView& v) { v.goToMarker(TimelineView::MarkerDirection::kPrevious); }, Needs::kMarkers),
+      command(Menu::kMark, "&Remove all markers", {}, &TimelineView::clearMarkers, Needs::kMarkers),
   };
 }
 
@@ -145,6 +151,23 @@ const std::vector<TimelineCommand>& timeline_commands() {
     return all;
   }();
   return commands;
+}
+
+bool can_act(const TimelineCommand& command, TimelineView& view) {
+  if (view.trace() == nullptr) return false;
+  switch (command.needs) {
+    case Needs::kNothing:
+      return true;
+    case Needs::kEvent:
+      return view.selectedEvent().valid();
+    case Needs::kSelection:
+      return view.selectedEvent().valid() || view.selection().latestTime().has_value();
+    case Needs::kHighlights:
+      return !view.highlightedText().isEmpty();
+    case Needs::kMarkers:
+      return !view.markers().empty();
+  }
+  return false;
 }
 
 QString keys_text(const std::vector<QKeyCombination>& keys) {

@@ -341,6 +341,41 @@ class MenusTest : public KnownTraceTest {
     QVERIFY(window_->timelineView().visibleRange().length() < 5 * kKernelDuration);
   }
 
+  void entriesOfNavigateNeedASelectionASearchOrAMarker() {
+    const auto enabled = [&](const QString& text) {
+      for (const QAction* action : window_->actions().navigate->actions())
+        if (QString(action->text()).remove(u'&').startsWith(text)) return action->isEnabled();
+      return false;
+    };
+    const QStringList of_event{"Zoom to the event", "Next of the same name", "Enclosing event", "Launching call"};
+    const QStringList of_selection{"What it waited for", "Mark the selected range"};
+    const QStringList of_markers{"Next marker", "Previous marker", "Remove all markers"};
+    const auto all_are = [&](const QStringList& texts, bool wanted) {
+      return std::all_of(texts.begin(), texts.end(), [&](const QString& text) { return enabled(text) == wanted; });
+    };
+    timeline::TimelineView& view = window_->timelineView();
+    view.clearMarkers();  // notes beside the trace, of other tests
+    QVERIFY(all_are(of_event + of_selection + of_markers + QStringList{"Next highlighted event"}, false));
+    QVERIFY(all_are({"Next gap of a GPU", "Pan left", "Select the loop"}, true));
+    view.selectEvent(kernel_number(*window_, 1));
+    QVERIFY(all_are(of_event + of_selection, true) && all_are(of_markers, false));
+    view.selectEvent({});
+    QVERIFY(all_are(of_event + of_selection, false));
+    view.setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
+    QVERIFY(all_are(of_selection, true) && all_are(of_event, false));
+    view.setSelectedRange(std::nullopt);
+    view.addMarker(kFirstKernel, "here");
+    QVERIFY(all_are(of_markers, true) && all_are(of_selection, false));
+    view.clearMarkers();
+    QVERIFY(all_are(of_markers, false));
+    window_->actions().find->trigger();
+    QTest::keyClicks(QApplication::focusWidget(), "relu");
+    QVERIFY(wait_for([&] { return enabled("Next highlighted event"); }));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Delete);
+    QVERIFY(wait_for([&] { return !enabled("Next highlighted event"); }));
+  }
+
   void whatTheTimelineDoesIsInMenusWithItsKeys() {
     QStringList entries;
     for (const QAction* menu : window_->menuBar()->actions())
