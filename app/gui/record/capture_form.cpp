@@ -33,6 +33,16 @@ void CaptureForm::setObservation(Observation observation) {
   range_->setObservation(observation);
 }
 
+QWidget& CaptureForm::shownRange() {
+  setCurrentWidget(range_->range().parentWidget());
+  return range_->range();
+}
+
+QWidget& CaptureForm::shownGpus() {
+  setCurrentWidget(sampling_->gpus().parentWidget());
+  return sampling_->gpus();
+}
+
 CaptureChoices CaptureForm::choices() const {
   CaptureChoices choices;
   cuda_->readInto(choices);

@@ -19,6 +19,9 @@ class CaptureForm : public QTabWidget {
 
   void set(const CaptureChoices& choices);
   [[nodiscard]] CaptureChoices choices() const;
+  // These turn to the page of the field.
+  [[nodiscard]] QWidget& shownRange();
+  [[nodiscard]] QWidget& shownGpus();
   // Enables only what can be chosen if nothing may enter the process.
   void setObservation(Observation observation);
 

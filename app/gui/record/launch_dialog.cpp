@@ -33,10 +33,11 @@ QWidget* with_button(QWidget* field, const QString& name, auto clicked) {
   return line;
 }
 
-// Why the program cannot be started; empty if no problem is known.
+QFileInfo folder_of(const LaunchSettings& launch) { return QFileInfo(launch.working_directory.isEmpty() ? QDir::currentPath() : launch.working_directory); }
+
+// Why the program cannot be started in its folder; empty if no problem is known.
 QString program_problem(const LaunchSettings& launch) {
-  const QFileInfo folder(launch.working_directory.isEmpty() ? QDir::currentPath() : launch.working_directory);
-  if (!folder.isDir()) return QObject::tr("There is no folder %1 to start the program in.").arg(folder.filePath());
+  const QFileInfo folder = folder_of(launch);
   const bool is_path = launch.program.contains(u'/');
   if (!is_path) {
     const bool has_own_path = !launch.inherit_environment ||
@@ -69,6 +70,7 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
       inherit_environment_(new QCheckBox(tr("and the viewer's own"))),
       output_(new OutputField),
       problem_(new QLabel),
+      wrong_(new WrongField(problem_)),
       capture_(new CaptureForm(Target::kLaunched)) {
   setWindowTitle(tr("Launch and record"));
   program_->setEditable(true);
@@ -137,8 +139,11 @@ void LaunchDialog::takeCommand() {
 void LaunchDialog::accept() {
   takeCommand();
   const LaunchSettings asked = launch();
+  if (const auto wrong = wrong_answer(asked)) return showProblem(shown_text(wrong->sentence), fieldOf(wrong->field));
   if (const auto request = launch_request(asked); !request) return showProblem(shown_text(request.error().text));
-  if (const QString problem = program_problem(asked); !problem.isEmpty()) return showProblem(problem);
+  if (const QFileInfo folder = folder_of(asked); !folder.isDir())
+    return showProblem(tr("There is no folder %1 to start the program in.").arg(folder.filePath()), *working_directory_);
+  if (const QString problem = program_problem(asked); !problem.isEmpty()) return showProblem(problem, *program_);
   problem_->setVisible(false);
   if (!output_->check(asked.working_directory)) return;
   settings_.rememberLaunch(asked);
@@ -148,8 +153,30 @@ void LaunchDialog::accept() {
 }
 
 void LaunchDialog::showProblem(const QString& sentence) {
+  problem_->setVisible(false);  // another field may be marked
   problem_->setText(sentence);
   problem_->setVisible(true);
+}
+
+void LaunchDialog::showProblem(const QString& sentence, QWidget& field) {
+  showProblem(sentence);
+  wrong_->mark(field, sentence);
+}
+
+QWidget& LaunchDialog::fieldOf(LaunchField field) {
+  switch (field) {
+    case LaunchField::kProgram:
+      break;
+    case LaunchField::kArguments:
+      return *arguments_;
+    case LaunchField::kEnvironment:
+      return *environment_;
+    case LaunchField::kRange:
+      return capture_->shownRange();
+    case LaunchField::kGpus:
+      return capture_->shownGpus();
+  }
+  return *program_;
 }
 
 void LaunchDialog::browseProgram() {

@@ -13,6 +13,7 @@
 #include "base/state/settings.h"
 #include "record/capture_form.h"
 #include "record/output_field.h"
+#include "record/wrong_answer.h"
 
 namespace lanescope::ui {
 
@@ -35,6 +36,8 @@ class LaunchDialog : public QDialog {
  private:
   void takeCommand();
   void showProblem(const QString& sentence);
+  void showProblem(const QString& sentence, QWidget& field);
+  [[nodiscard]] QWidget& fieldOf(LaunchField field);
   void browseProgram();
   void browseFolder();
 
@@ -46,6 +49,7 @@ class LaunchDialog : public QDialog {
   QCheckBox* inherit_environment_;
   OutputField* output_;
   QLabel* problem_;
+  WrongField* wrong_;
   CaptureForm* capture_;
   Start start_;
 };

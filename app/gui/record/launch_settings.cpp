@@ -8,6 +8,7 @@
 #include "collector/remote/target.h"
 #include "collector/session/library_traces.h"
 #include "collector/session/python_functions.h"
+#include "record/wrong_answer.h"
 
 namespace lanescope::ui {
 namespace {
@@ -37,25 +38,33 @@ std::string output_pattern(const QString& asked, const QString& directory) {
   return QDir::cleanPath(folder.absoluteFilePath(pattern)).toStdString();
 }
 
+std::optional<WrongAnswer> wrong_answer(const LaunchSettings& settings) {
+  if (settings.program.trimmed().isEmpty()) return WrongAnswer{LaunchField::kProgram, "Name the program to record."};
+  if (const auto arguments = remote::split_words(settings.arguments.toStdString()); !arguments)
+    return WrongAnswer{LaunchField::kArguments, "The text of the arguments " + arguments.error().text};
+  for (const QString& line : settings.environment)
+    if (!line.trimmed().isEmpty() && line.indexOf(u'=') <= 0)
+      return WrongAnswer{LaunchField::kEnvironment, "The environment has a line that is not NAME=VALUE: \"" + line.toStdString() + "\"."};
+  if (settings.capture.trigger == session::CaptureTrigger::kNvtxRange && settings.capture.range.isEmpty())
+    return WrongAnswer{LaunchField::kRange, "Name the NVTX range to record."};
+  if (settings.capture.gpu_metrics && !names_gpus(settings.capture.gpu_metrics_devices))
+    return WrongAnswer{LaunchField::kGpus, "GPUs are named by their numbers, such as 0,1, not \"" + settings.capture.gpu_metrics_devices.toStdString() + "\"."};
+  return std::nullopt;
+}
+
 Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
-  if (settings.program.trimmed().isEmpty()) return Error{"Name the program to record.", ErrorKind::kUsage};
+  if (const std::optional<WrongAnswer> wrong = wrong_answer(settings)) return Error{wrong->sentence, ErrorKind::kUsage};
   session::LaunchRequest request;
   request.command.push_back(settings.program.trimmed().toStdString());
   const Result<std::vector<std::string>> arguments = remote::split_words(settings.arguments.toStdString());
-  if (!arguments) return Error{"The text of the arguments " + arguments.error().text, ErrorKind::kUsage};
   request.command.insert(request.command.end(), arguments->begin(), arguments->end());
   request.working_directory = settings.working_directory.toStdString();
   request.environment = session::library_variables(words(settings.capture.libraries));
   for (const QString& line : settings.environment) {
     if (line.trimmed().isEmpty()) continue;
     const qsizetype equals = line.indexOf(u'=');
-    if (equals <= 0) return Error{"The environment has a line that is not NAME=VALUE: \"" + line.toStdString() + "\".", ErrorKind::kUsage};
     request.environment.push_back({line.left(equals).trimmed().toStdString(), line.mid(equals + 1).toStdString()});
   }
-  if (settings.capture.trigger == session::CaptureTrigger::kNvtxRange && settings.capture.range.isEmpty())
-    return Error{"Name the NVTX range to record.", ErrorKind::kUsage};
-  if (settings.capture.gpu_metrics && !names_gpus(settings.capture.gpu_metrics_devices))
-    return Error{"GPUs are named by their numbers, such as 0,1, not \"" + settings.capture.gpu_metrics_devices.toStdString() + "\".", ErrorKind::kUsage};
   apply(settings.capture, request);
   request.inherit_environment = settings.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
   request.overwrite = settings.overwrite ? Overwrite::kAllow : Overwrite::kRefuse;

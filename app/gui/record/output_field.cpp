@@ -9,7 +9,6 @@
 
 #include "collector/session/planned_file.h"
 #include "record/launch_settings.h"
-#include "record/start_dialog.h"
 
 namespace lanescope::ui {
 
@@ -19,6 +18,7 @@ OutputField::OutputField(QWidget* parent)
       overwrite_(new QCheckBox(tr("replace it where it exists"), this)),
       problem_(new QWidget(this)),
       sentence_(new QLabel(problem_)),
+      wrong_(new WrongField(problem_)),
       replace_(new QPushButton(tr("Replace it"), problem_)),
       count_up_(new QPushButton(tr("Count up"), problem_)) {
   pattern_->setPlaceholderText(QStringLiteral("report%n.trace"));
@@ -65,6 +65,7 @@ void OutputField::showProblem(const QString& sentence) {
   clearProblem();
   sentence_->setText(sentence);
   problem_->show();
+  wrong_->mark(*pattern_, sentence);
   for (QWidget* around = parentWidget(); around != nullptr; around = around->parentWidget()) {
     auto* scrolled = qobject_cast<QScrollArea*>(around);
     if (scrolled == nullptr) continue;

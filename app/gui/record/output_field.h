@@ -8,6 +8,7 @@
 #include <QWidget>
 
 #include "model/file/new_file.h"
+#include "record/start_dialog.h"
 
 namespace lanescope::ui {
 
@@ -35,6 +36,7 @@ class OutputField : public QWidget {
   QCheckBox* overwrite_;
   QWidget* problem_;
   QLabel* sentence_;
+  WrongField* wrong_;
   QPushButton* replace_;
   QPushButton* count_up_;
 };

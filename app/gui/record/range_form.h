@@ -18,6 +18,7 @@ class RangeForm {
 
   void set(const CaptureChoices& choices);
   void readInto(CaptureChoices& choices) const;
+  [[nodiscard]] QWidget& range() const { return *range_; }  // the name of the range
   // Disables ranges if nothing enters the process, because only our agent in the process sees them.
   void setObservation(Observation observation) const;
 

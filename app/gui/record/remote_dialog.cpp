@@ -13,6 +13,7 @@
 #include "model/text/message.h"
 #include "model/trace/text/utf8.h"
 #include "record/start_dialog.h"
+#include "record/wrong_answer.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -137,6 +138,7 @@ RemoteDialog::RemoteDialog(Settings& settings, QWidget* parent)
       inherit_environment_(new QCheckBox(tr("and that of commands there"))),
       output_(new OutputField),
       problem_(new QLabel),
+      wrong_(new WrongField(problem_)),
       form_(new QFormLayout),
       capture_(new CaptureForm(Target::kLaunched)),
       attach_capture_(new CaptureForm(Target::kRunning)) {
@@ -265,7 +267,7 @@ RemoteSettings RemoteDialog::settings() const {
 
 void RemoteDialog::examine() {
   Result<RemoteWork> question = remote_question(settings(), {"doctor", "--json=true"});
-  if (!question) return showProblem(QString::fromStdString(question.error().text));
+  if (!question) return showProblem(QString::fromStdString(question.error().text), *target_);
   problem_->setVisible(false);
   answer_->setText(tr("Asking %1 …").arg(QString::fromStdString(question->work.target)));
   job_.start([this, question = std::move(*question)](const LatestJob::Context& job) {
@@ -281,7 +283,7 @@ void RemoteDialog::examine() {
 
 void RemoteDialog::copyRecorder() {
   Result<RemoteWork> machine = remote_question(settings(), {});
-  if (!machine) return showProblem(QString::fromStdString(machine.error().text));
+  if (!machine) return showProblem(QString::fromStdString(machine.error().text), *target_);
   problem_->setVisible(false);
   answer_->setText(tr("Copying lanescope %1 to %2 …").arg(QStringLiteral(LANESCOPE_VERSION), QString::fromStdString(machine->work.target)));
   job_.start([this, machine = std::move(*machine)](const LatestJob::Context& job) {
@@ -302,7 +304,7 @@ void RemoteDialog::usePath(const QString& lanescope) {
 
 void RemoteDialog::listProcesses() {
   Result<RemoteWork> question = remote_question(settings(), {"attach", "--list=true"});
-  if (!question) return showProblem(QString::fromStdString(question.error().text));
+  if (!question) return showProblem(QString::fromStdString(question.error().text), *target_);
   problem_->setVisible(false);
   list_job_.start([this, question = std::move(*question)](const LatestJob::Context& job) {
     const Result<std::string> list = answer_to(question, job).text;
@@ -328,7 +330,7 @@ void RemoteDialog::forgetAnswer() {
 
 void RemoteDialog::accept() {
   const RemoteSettings asked = settings();
-  if (const auto work = remote_work(asked); !work) return showProblem(QString::fromStdString(work.error().text));
+  if (const auto work = remote_work(asked); !work) return showProblem(QString::fromStdString(work.error().text), wrongField(asked));
   problem_->setVisible(false);
   if ((asked.what == Target::kRunning || asked.further.isEmpty()) && !output_->check({})) return;
   job_.cancel();
@@ -338,7 +340,32 @@ void RemoteDialog::accept() {
   QDialog::accept();
 }
 
+// In the order in which remote_work() looks at them.
+QWidget& RemoteDialog::wrongField(const RemoteSettings& asked) {
+  if (asked.what == Target::kRunning) return process_of(asked) <= 0 ? *process_ : *target_;
+  if (const auto wrong = wrong_answer(asked.launch)) switch (wrong->field) {
+      case LaunchField::kProgram:
+        return *program_;
+      case LaunchField::kArguments:
+        return *arguments_;
+      case LaunchField::kEnvironment:
+        return *environment_;
+      case LaunchField::kRange:
+        return capture_->shownRange();
+      case LaunchField::kGpus:
+        return capture_->shownGpus();
+    }
+  return remote::split_words(asked.further.toStdString()) && !remote::parse_target(asked.target.toStdString()) ? static_cast<QWidget&>(*target_)
+                                                                                                               : static_cast<QWidget&>(*further_);
+}
+
+void RemoteDialog::showProblem(const QString& sentence, QWidget& field) {
+  showProblem(sentence);
+  wrong_->mark(field, sentence);
+}
+
 void RemoteDialog::showProblem(const QString& sentence) {
+  problem_->setVisible(false);  // another field may be marked
   problem_->setText(sentence);
   problem_->setVisible(true);
 }

@@ -49,6 +49,8 @@ class RemoteDialog : public QDialog {
  private:
   void layOut();
   void showProblem(const QString& sentence);
+  void showProblem(const QString& sentence, QWidget& field);
+  [[nodiscard]] QWidget& wrongField(const RemoteSettings& asked);  // requires: remote_work() fails for them
   void forgetAnswer();
   void usePath(const QString& lanescope);
   void showFitting();
@@ -72,6 +74,7 @@ class RemoteDialog : public QDialog {
   QCheckBox* inherit_environment_;
   OutputField* output_;
   QLabel* problem_;
+  WrongField* wrong_;
   QFormLayout* form_;
   CaptureForm* capture_;         // for a program that is started
   CaptureForm* attach_capture_;  // for a running process

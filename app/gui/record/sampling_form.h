@@ -18,6 +18,7 @@ class SamplingForm {
 
   void set(const CaptureChoices& choices);
   void readInto(CaptureChoices& choices) const;
+  [[nodiscard]] QWidget& gpus() const { return *gpu_metrics_devices_; }
   // Disables what needs our agent in the process if nothing enters it.
   void setObservation(Observation observation) const { python_lock_->setEnabled(observation == Observation::kWithin); }
 

@@ -111,6 +111,37 @@ void fit_start_dialog(QDialog& dialog, int width_in_characters) {
   dialog.resize(dialog.fontMetrics().averageCharWidth() * width_in_characters, std::min(dialog.sizeHint().height(), room_on_screen(dialog).height()));
 }
 
+WrongField::WrongField(QWidget* problem) : QObject(problem) { problem->installEventFilter(this); }
+
+void WrongField::mark(QWidget& field, const QString& sentence) {
+  unmark();
+  field_ = &field;
+  QPalette palette = field.palette();
+  const QColor plain = palette.color(QPalette::Base);
+  constexpr QRgb kRed = 0xffd32f2f;
+  constexpr int kPlainParts = 3;  // to one of red: text on it stays legible in the light and in the dark theme
+  const QColor red(kRed);
+  const auto mixed = [&](int a, int b) { return (a * kPlainParts + b) / (kPlainParts + 1); };
+  palette.setColor(QPalette::Base, QColor(mixed(plain.red(), red.red()), mixed(plain.green(), red.green()), mixed(plain.blue(), red.blue())));
+  field.setPalette(palette);
+  field.setAccessibleDescription(sentence);
+  field.setFocus(Qt::OtherFocusReason);
+  for (QWidget* around = field.parentWidget(); around != nullptr; around = around->parentWidget())
+    if (auto* scrolled = qobject_cast<QScrollArea*>(around)) return scrolled->ensureWidgetVisible(&field);
+}
+
+void WrongField::unmark() {
+  if (field_.isNull()) return;
+  field_->setPalette({});
+  field_->setAccessibleDescription({});
+  field_ = nullptr;
+}
+
+bool WrongField::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::HideToParent) unmark();
+  return QObject::eventFilter(watched, event);
+}
+
 void prepare_environment(QPlainTextEdit& field) {
   constexpr int kLines = 3;
   field.setPlaceholderText(QObject::tr("NAME=VALUE, one a line"));

@@ -7,6 +7,7 @@
 #include <QFormLayout>
 #include <QLabel>
 #include <QPlainTextEdit>
+#include <QPointer>
 
 #include "record/capture_form.h"
 
@@ -25,6 +26,19 @@ void fit_start_dialog(QDialog& dialog, int width_in_characters);
 // Reserves two lines for the problem, also while there is none, so that no field moves; a longer sentence scrolls. Takes ownership of the label.
 [[nodiscard]] QWidget* room_for_problem(QLabel* problem);
 [[nodiscard]] QWidget* room_for_lines(QLabel* text, int lines);  // the same for `lines` lines
+
+// The field that a shown problem is about: it has another colour and the focus, is in sight, and assistive technology reads the problem with it. It is an
+// ordinary field again when the problem is hidden.
+class WrongField : public QObject {
+ public:
+  explicit WrongField(QWidget* problem);  // becomes its child
+  void mark(QWidget& field, const QString& sentence);
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  void unmark();
+  QPointer<QWidget> field_;
+};
 
 // A field for environment variables, one per line.
 void prepare_environment(QPlainTextEdit& field);

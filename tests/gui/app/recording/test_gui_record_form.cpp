@@ -191,6 +191,74 @@ class TestGuiRecordForm : public QObject {
     for (const QRect& place : before) QVERIFY(offered.contains(place));
   }
 
+  // The field has another colour and the focus, and says the problem to assistive technology, until its text changes.
+  void theFieldThatIsWrongIsMarked() {
+    ui::Settings settings;
+    const auto marked = [](const QDialog& dialog) {
+      QStringList names;
+      for (const QWidget* each : dialog.findChildren<QWidget*>())
+        if (!each->accessibleDescription().isEmpty() && each->palette().color(QPalette::Base) != dialog.palette().color(QPalette::Base))
+          names += QString::number(quintptr(each));
+      return names;
+    };
+    const auto name_of = [](const QWidget* each) { return QStringList{QString::number(quintptr(each))}; };
+    const auto beside = [](const QDialog& dialog, const QString& label) -> QWidget* {
+      for (const QLabel* each : dialog.findChildren<QLabel*>())
+        if (QString(each->text()).remove(u'&') == label) return each->buddy();
+      return nullptr;
+    };
+    ui::LaunchDialog launch(settings);
+    launch.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&launch, test::kPatienceMs));
+    const auto accept = [&](ui::LaunchSettings asked) {
+      launch.setLaunch(asked);
+      if (!marked(launch).isEmpty()) return QStringList("still marked");
+      launch.accept();
+      return marked(launch);
+    };
+    ui::LaunchSettings good;
+    good.program = "/bin/true";
+    QVERIFY(beside(launch, "Program") != nullptr);
+    ui::LaunchSettings asked = good;
+    asked.program = "/no/such/program";
+    QCOMPARE(accept(asked), name_of(beside(launch, "Program")));
+    QVERIFY(beside(launch, "Program")->accessibleDescription().contains("/no/such/program"));
+    asked = good;
+    asked.arguments = "'open";
+    QCOMPARE(accept(asked), name_of(beside(launch, "Arguments")));
+    asked = good;
+    asked.working_directory = "/nowhere";
+    QCOMPARE(accept(asked), name_of(beside(launch, "Working directory")));
+    asked = good;
+    asked.environment = {"no equals sign"};
+    QCOMPARE(accept(asked), name_of(beside(launch, "Environment")));
+    asked = good;
+    asked.output = "/nowhere/else/run.trace";
+    QCOMPARE(accept(asked), name_of(beside(launch, "Output file")));
+    asked = good;
+    asked.capture.trigger = session::CaptureTrigger::kNvtxRange;
+    const QStringList range = accept(asked);
+    QCOMPARE(range.size(), 1);
+    QVERIFY(QApplication::focusWidget() != nullptr && range == name_of(QApplication::focusWidget()) && QApplication::focusWidget()->isVisible());
+    launch.setLaunch(good);
+    QVERIFY(marked(launch).isEmpty());
+
+    ui::RemoteDialog remote(settings);
+    remote.show();
+    ui::RemoteSettings there;
+    there.target = "nonsense:";
+    there.launch.program = "true";
+    remote.set(there);
+    remote.accept();
+    QCOMPARE(marked(remote), name_of(beside(remote, "Machine")));
+    there.target = "ssh:gpu7";
+    there.launch.program.clear();
+    remote.set(there);
+    QVERIFY(marked(remote).isEmpty());
+    remote.accept();
+    QCOMPARE(marked(remote), name_of(beside(remote, "Program")));
+  }
+
   // If the dialog is low, it scrolls to the problem with the name of the file.
   void whatIsWrongIsInSight() {
     ui::Settings settings;
