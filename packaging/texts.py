@@ -24,7 +24,7 @@ MARKS = [
     rf"\b(?:integers|identifiers|reals|texts|words|written_numbers)\(\s*{CHOICE}",
     rf"\bproperties\.(?:push_back\(\s*\{{|emplace_back\()\s*{CHOICE}", rf"\bproperties\.(?:push_back\(\s*\{{|emplace_back\()\s*{LITERAL},\s*",
     rf"\badd\(properties, \s*{CHOICE}", rf"\badd\(properties, \s*{LITERAL},\s*{CHOICE}", r"\bProperty> properties\{\{\s*",
-    r"\badd\((?:menu|themes|record|analyze|help), ", r"\bcommand\(Menu::\w+,\s*", r"\badd_row\([^;\"]*(?:\"[^\"]*\"[^;\",]*)?, ",
+    r"\badd\((?:menu|themes|record|analyze|help), ", r"\bcommand\(\s*Menu::\w+,\s*", r"\badd_row\([^;\"]*(?:\"[^\"]*\"[^;\",]*)?, ",
     rf"\.tables\.push_back\(\s*\{{{LITERAL}, ", r"\bchange\(\s*", r"\bsay\(\s*", r"\bOperation\{", rf"\bOperation\{{{LITERAL},\s*", r"(?:^|\s)add\(\s*(?=\"[A-Z])",
     rf"\banswer\({LITERAL}, ", rf"\bapply\(context, arguments, Kind::\w+, {LITERAL}, ", rf"\bStallReason\{{{LITERAL}, ", rf"\badd\((?=\"GPU \{{)",
     rf"\badd\((?=\"[a-z]+ \{{number)",

@@ -39,17 +39,18 @@ double number(const NameStatistics& entry, int column) {
   }
 }
 
-bool is_text(int column) { return column == StatisticsModel::kName || column == StatisticsModel::kKind; }
+bool is_text(int column) { return column == StatisticsModel::kName || column == StatisticsModel::kKind || column == StatisticsModel::kFile; }
 
 }  // namespace
 
 StatisticsModel::StatisticsModel(QObject* parent) : QAbstractTableModel(parent) {}
 
-void StatisticsModel::setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics, Grouping grouping) {
+void StatisticsModel::setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics, Grouping grouping, Files files) {
   beginResetModel();
   grouping_ = grouping;
   trace_ = std::move(trace);
   entries_ = std::move(statistics);
+  files_ = std::move(files);
   name_of_family_.clear();
   tellKernelsApart();
   if (grouping == Grouping::kFamilies)
@@ -112,12 +113,21 @@ QString StatisticsModel::nameOf(const NameStatistics& entry) const {
 int StatisticsModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(entries_.size()); }
 int StatisticsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }
 
+QStringList StatisticsModel::filesOf(const NameStatistics& entry) const {
+  const auto found = files_.find({entry.kind, entry.name});
+  return found == files_.end() ? QStringList() : found->second;
+}
+
 QString StatisticsModel::text(const NameStatistics& entry, int column) const {
   switch (column) {
     case kName:
       return nameOf(entry);
     case kKind:
       return shown_text(event_kind_name(entry.kind));
+    case kFile: {
+      const QStringList files = filesOf(entry);
+      return files.size() > 1 ? tr("%1 files").arg(files.size()) : files.value(0);
+    }
     case kCount:
       return QString::fromStdString(timeline::format_count(entry.count));
     case kShare:
@@ -136,6 +146,7 @@ QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
     const std::string_view whole = trace_->name(entry(index.row()).name);
     return QString::fromUtf8(whole.data(), static_cast<qsizetype>(whole.size()));
   }
+  if (role == Qt::ToolTipRole && index.column() == kFile) return filesOf(entry(index.row())).join(u'\n');
   return {};
 }
 
@@ -143,12 +154,12 @@ QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, i
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::TextAlignmentRole) return QVariant((is_text(section) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::ToolTipRole && section == kName) return tr("Click a name to select its longest event, double-click it to list all");
-  if (role == Qt::ToolTipRole && section == kShare) return tr("Of the total of all listed events of the same kind");
+  if (role == Qt::ToolTipRole && section == kShare) return tr("Of the total of all listed events of the same kind: the shares of each kind add up to 100 %");
   if (role != Qt::DisplayRole) return {};
   // The words of reports and of sums by columns.
   static constexpr std::array<std::string_view, kColumns> kTitles = {
-      to_translate("Name"), to_translate("Kind"), to_translate("Instances"), to_translate("Total Time"), to_translate("Time"),
-      to_translate("Avg"),  to_translate("Med"),  to_translate("95 %"),      to_translate("Min"),        to_translate("Max")};
+      to_translate("Name"), to_translate("Kind"), to_translate("File"), to_translate("Instances"), to_translate("Total Time"), to_translate("Share of Kind"),
+      to_translate("Avg"),  to_translate("Med"),  to_translate("95 %"), to_translate("Min"),       to_translate("Max")};
   return section < kColumns ? shown_text(kTitles[static_cast<std::size_t>(section)]) : QVariant();
 }
 
@@ -173,6 +184,7 @@ void StatisticsModel::sortEntries() {
   const auto ascending = [this](const NameStatistics& a, const NameStatistics& b) {
     if (sort_column_ == kName) return nameOf(a).compare(nameOf(b), Qt::CaseInsensitive) < 0;
     if (sort_column_ == kKind) return a.kind < b.kind;
+    if (sort_column_ == kFile) return text(a, kFile) < text(b, kFile);
     return number(a, sort_column_) < number(b, sort_column_);
   };
   std::stable_sort(entries_.begin(), entries_.end(),

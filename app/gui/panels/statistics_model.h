@@ -1,4 +1,4 @@
-// Durations by name as a table: count, total, share of the kind's total, average, median, 95th percentile, minimum, maximum.
+// Durations by name as a table: file if several are open as one, count, total, share of the kind's total, average, median, 95th percentile, minimum, maximum.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <QAbstractTableModel>
+#include <QStringList>
 
 #include "model/events/event_statistics.h"
 
@@ -19,11 +20,15 @@ class StatisticsModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  enum Column { kName, kKind, kCount, kTotal, kShare, kAverage, kMedian, kPercentile95, kMinimum, kMaximum, kColumns };
+  enum Column { kName, kKind, kFile, kCount, kTotal, kShare, kAverage, kMedian, kPercentile95, kMinimum, kMaximum, kColumns };
 
   explicit StatisticsModel(QObject* parent = nullptr);
 
-  void setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics, Grouping grouping = Grouping::kNames);
+  // The files that the events of an entry come from, by its kind and name. Empty unless several files are open as one.
+  using Files = std::map<std::pair<EventKind, NameId>, QStringList>;
+
+  void setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics, Grouping grouping = Grouping::kNames, Files files = {});
+  [[nodiscard]] bool isOfFiles() const { return !files_.empty(); }
   // Marks the entry of this kind and name, which is under the cursor in some view; kNone: none.
   void setHovered(EventKind kind, NameId name);
   // The row of a kind and name, or of the family of the name; nothing if it is not listed.
@@ -47,9 +52,11 @@ class StatisticsModel : public QAbstractTableModel {
   void sortEntries();
   void tellKernelsApart();
   [[nodiscard]] QString text(const NameStatistics& entry, int column) const;
+  [[nodiscard]] QStringList filesOf(const NameStatistics& entry) const;
 
   std::shared_ptr<const Trace> trace_;
   std::vector<NameStatistics> entries_;
+  Files files_;
   Grouping grouping_ = Grouping::kNames;
   std::map<std::pair<EventKind, std::string>, NameId> name_of_family_;  // of the entries, if they are families
   std::map<NameId, QString> kernel_names_;                              // of kernels whose short names are not unique

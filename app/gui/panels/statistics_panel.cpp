@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include <QHeaderView>
@@ -14,6 +17,7 @@
 #include "events/value_chips.h"
 #include "model/events/name_family.h"
 #include "model/stats/report.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "tables/panel_layout.h"
 #include "tables/quiet_focus.h"
@@ -31,7 +35,7 @@ constexpr std::size_t kUtilisationPieces = 200;
 constexpr int kTableWidth = 950;    // px initially
 constexpr int kChartWidth = 270;    // px initially
 constexpr int kLegibleChart = 110;  // px of height: lower charts leave out the labels of their axes
-constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {28, 11, 12, 11, 8, 11, 11, 11, 11, 11};
+constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {28, 11, 14, 12, 15, 15, 11, 11, 11, 11, 11};
 
 // Those that begin before a part of time or end after it. O(events).
 std::uint64_t count_partly_in(TimeRange part, const EventList& list, const std::stop_token& stop) {
@@ -46,6 +50,31 @@ std::uint64_t count_partly_in(TimeRange part, const EventList& list, const std::
   };
   list.stream ? list.stream->visit(visit, stop) : static_cast<void>(visit(list.events));
   return count;
+}
+
+// The files that the events of each entry come from; empty for a trace of one file and for two runs side by side. O(events).
+StatisticsModel::Files files_of(const EventList& list, const std::vector<NameStatistics>& entries, Grouping by, const std::stop_token& stop) {
+  const Trace& trace = list.values.trace();
+  if (trace.parts().empty() || compares_runs(trace)) return {};
+  using Occurrence = std::tuple<EventKind, NameId, const TracePart*>;
+  std::set<Occurrence> occurrences;
+  Occurrence last;
+  const EventVisitor visit = [&](std::span<const EventRef> events) {
+    for (const EventRef event : events) {
+      const Occurrence each{event_kind(trace, event), listed_name(trace, event), part_of(trace, trace.track_of(event.lane))};
+      if (std::exchange(last, each) != each) occurrences.insert(each);
+    }
+    return !stop.stop_requested();
+  };
+  list.stream ? list.stream->visit(visit, stop) : static_cast<void>(visit(list.events));
+  const auto name_of = [&](NameId name) { return by == Grouping::kFamilies ? name_family(trace.name(name)) : std::string(trace.name(name)); };
+  std::map<std::pair<EventKind, std::string>, std::set<const TracePart*>> parts;  // by address: in their order
+  for (const auto& [kind, name, part] : occurrences)
+    if (part != nullptr) parts[{kind, name_of(name)}].insert(part);
+  StatisticsModel::Files files;
+  for (const NameStatistics& entry : entries)
+    for (const TracePart* part : parts[{entry.kind, name_of(entry.name)}]) files[{entry.kind, entry.name}] += QString::fromStdString(part->label);
+  return files;
 }
 
 }  // namespace
@@ -169,6 +198,7 @@ void StatisticsPanel::layOut() {
   header->setObjectName(QStringLiteral("statistics-header"));
   header->setSortIndicator(StatisticsModel::kTotal, Qt::DescendingOrder);
   table_->setSortingEnabled(true);
+  table_->setColumnHidden(StatisticsModel::kFile, true);
 }
 
 void StatisticsPanel::fillChoice() {
@@ -373,7 +403,10 @@ void StatisticsPanel::computeStatistics() {
     if (job.stop().stop_requested()) return;
     const Result<void> all = check_all_was_read(listed);
     if (!all) statistics.clear();
-    job.deliver([this, list, by, lack = all ? QString() : QString::fromStdString(all.error().text), statistics = std::move(statistics)]() mutable {
+    StatisticsModel::Files files = files_of(*list, statistics, by, job.stop());
+    if (job.stop().stop_requested()) return;
+    job.deliver([this, list, by, lack = all ? QString() : QString::fromStdString(all.error().text), statistics = std::move(statistics),
+                 files = std::move(files)]() mutable {
       const TablePlace place(*table_);
       const bool is_same = model_->trace() && model_->grouping() == by;
       std::vector<std::pair<EventKind, std::string>> names;
@@ -381,7 +414,9 @@ void StatisticsPanel::computeStatistics() {
       is_nothing_counted_ = statistics.empty();
       lack_ = lack;
       showWhyNothing();
-      model_->setStatistics(std::shared_ptr<const Trace>(list, &list->values.trace()), std::move(statistics), by);
+      model_->setStatistics(std::shared_ptr<const Trace>(list, &list->values.trace()), std::move(statistics), by, std::move(files));
+      table_->setColumnHidden(StatisticsModel::kFile, !model_->isOfFiles());
+      fitNames();
       std::vector<int> lines;
       for (const auto& [kind, name] : names) lines.push_back(model_->rowNamed(kind, name).value_or(TablePlace::kGone));
       is_same ? place.restore(*table_, lines) : table_->scrollToTop();

@@ -82,7 +82,8 @@ QString title_of(const Utilisation& utilisation) {
   if (gpus > kMostNamed) return QObject::tr("%1 GPUs busy over time").arg(gpus);
   if (gpus > 1) return {};
   const GpuUtilisation& gpu = utilisation.gpus.front();
-  return QObject::tr("%1 busy over time: %2").arg(QString::fromStdString(gpu.name), average_text(gpu));
+  return QObject::tr("%1 busy in %2: %3")
+      .arg(QString::fromStdString(gpu.name), QString::fromStdString(timeline::format_duration(utilisation.range.length())), average_text(gpu));
 }
 
 // 1, 2 or 5 times a power of ten, at least this long.

@@ -505,7 +505,7 @@ class AnalysisTest : public TwoRunsTest {
     chart.setUtilisation(whole);
     QCOMPARE(chart.chart()->series().front()->name(), QString("GPU 0 100.0 %, 65.0 % waits"));
     chart.setUtilisation({whole.range, {whole.gpus[0]}});
-    QCOMPARE(chart.chart()->title(), QString("GPU 0 busy over time: 100.0 %, 65.0 % waits"));
+    QCOMPARE(chart.chart()->title(), QString("GPU 0 busy in 100.000 µs: 100.0 %, 65.0 % waits"));
     QCOMPARE(chart.chart()->series().size(), 2);
 
     // The picture of the same trace shows it, too.

@@ -570,8 +570,10 @@ class EventsTest : public KnownTraceTest {
     };
     const Nanoseconds two_kernels = 2 * kKernelDuration + kGaps[0];
     QCOMPARE(busy({kFirstKernel, kFirstKernel + two_kernels}),
-             QString("GPU 0 busy over time: %1").arg(QString::fromStdString(timeline::format_share(2.0 * kKernelDuration / static_cast<double>(two_kernels)))));
-    QCOMPARE(busy({kFirstKernel, kFirstKernel + kKernelDuration}), QString("GPU 0 busy over time: 100.0 %"));
+             QString("GPU 0 busy in %1: %2")
+                 .arg(QString::fromStdString(timeline::format_duration(two_kernels)),
+                      QString::fromStdString(timeline::format_share(2.0 * kKernelDuration / static_cast<double>(two_kernels)))));
+    QCOMPARE(busy({kFirstKernel, kFirstKernel + kKernelDuration}), QString("GPU 0 busy in 100.000 µs: 100.0 %"));
     window_->timelineView().setSelectedRange(std::nullopt);
     window_->timelineView().selectEvent({});
     window_->state().setFilter({.text = "relu"});

@@ -1,12 +1,17 @@
 // Several recordings as one trace: those of the ranks of a job, chosen individually or by their folder.
 #include <algorithm>
 
+#include <map>
+
 #include <QDir>
 #include <QFile>
+#include <QHeaderView>
 #include <QLabel>
+#include <QTableView>
 
 #include "fixture/main_window_fixture.h"
 #include "model/trace/load.h"
+#include "panels/statistics_model.h"
 #include "support/paths.h"
 
 using namespace lanescope;
@@ -262,6 +267,39 @@ class RanksTest : public QObject {
     QVERIFY(open_and_settle(*window_, files_[0]));  // and the window continues to work
     window_->openBeside(files_[1]);
     QVERIFY(wait_for([&] { return window_->pair().isOpen() && parts() == 2; }));
+  }
+
+  // "step 6" is a range of each rank; the range of the third file is only there.
+  void statisticsNameTheFiles() {
+    openTogether(files_);
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    const ui::StatisticsModel& model = window_->statistics().model();
+    const auto* table = window_->statistics().findChild<QTableView*>();
+    QVERIFY(table != nullptr && !table->isColumnHidden(ui::StatisticsModel::kFile));
+    QStringList shared;
+    std::map<QString, int> alone;
+    for (int row = 0; row < model.rowCount(); ++row) {
+      const QModelIndex file = model.index(row, ui::StatisticsModel::kFile);
+      if (model.index(row, ui::StatisticsModel::kName).data().toString() == "step 6") shared = {file.data().toString(), file.data(Qt::ToolTipRole).toString()};
+      ++alone[file.data().toString()];
+    }
+    QCOMPARE(shared, (QStringList{"2 files", "ranks_late0.trace\nranks_late1.trace"}));
+    QVERIFY(alone["third.trace"] > 0 && alone[""] == 0);
+    QVERIFY(open_and_settle(*window_, files_[0]));
+    QVERIFY(table->isColumnHidden(ui::StatisticsModel::kFile));
+  }
+
+  // The shares of each kind add up to 100 %: the header says so, and its words have room beside the arrow of the sorting.
+  void headersOfStatisticsSayOfWhatAndAreWhole() {
+    openTogether(files_);
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    const auto* table = window_->statistics().findChild<QTableView*>();
+    const QHeaderView* header = table->horizontalHeader();
+    QCOMPARE(table->model()->headerData(ui::StatisticsModel::kShare, Qt::Horizontal).toString(), QString("Share of Kind"));
+    for (int column = ui::StatisticsModel::kCount; column < ui::StatisticsModel::kColumns; ++column)
+      QVERIFY2(header->sectionSize(column) >= header->sectionSizeHint(column), qPrintable(table->model()->headerData(column, Qt::Horizontal).toString()));
   }
 
  private:
