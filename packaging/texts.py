@@ -38,7 +38,7 @@ WORDS = ["model/analysis/own_rules.cpp", "model/analysis/nsight/nsight_rules.cpp
          "model/kernels/counters/memory_traffic.cpp", "model/kernels/counters/section_rows.h", "model/kernels/counters/sections.cpp", "model/kernels/matrix_product.cpp", "model/analysis/diff/counter_diff.cpp", "model/stats/report.cpp",
          "model/events/event_column.cpp", "model/events/pivot_column.cpp"]
 FUNCTIONS = {"model/kernels/counters/verdict.cpp": ["bound_name", "cause_name"], "model/kernels/occupancy.cpp": ["limiter_name"],
-             "model/trace/completeness.cpp": ["completeness_text"], "model/analysis/diff/trace_diff.cpp": ["diff_kind_name", "diff_verdict_name"], "model/trace/trace.cpp": ["memory_kind_name", "synchronization_name", "thread_state_name"]}
+             "model/trace/completeness.cpp": ["completeness_text"], "model/analysis/diff/trace_diff.cpp": ["diff_kind_name", "diff_verdict_name"], "collector/agent/cupti/records/records.cpp": ["overhead_name"], "model/trace/trace.cpp": ["memory_kind_name", "synchronization_name", "thread_state_name"]}
 # Literals that are no texts: without words and placeholders; names of functions, sections and calls.
 SAME = re.compile(r"^(?:[^A-Za-z{%]*|\d+ %|.*::.*|[A-Z]+[a-z]+[A-Z_]\w*|MPI_Init|Comm_dup|Malloc|Free|Library|Link|Compil|GPU )$")
 NO_TEXTS = {"app/gui/base/state/settings.cpp", "app/gui/options.cpp"}

@@ -17,6 +17,7 @@
 #include "timeline/core/pixels/colors.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/core/words/format.h"
+#include "timeline/core/words/given_names.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -205,8 +206,8 @@ QString EventTableModel::text(EventRef event, EventColumn column) const {
   const ColumnContent content = event_column_content(column);
   const TrackKey& track = values.trace().track_of(event.lane).key;
   if (column == EventColumn::kStream && is_on_stream(track.kind)) return shown_text(stream_label(values.trace(), track.process, track.context, track.stream));
-  const bool is_state = column == EventColumn::kName && track.kind == TrackKind::kThreadStates;
-  if (is_state || column == EventColumn::kKind) return shown_text(std::string_view(values.text(event, column)));  // words that are translated
+  const bool is_given_name = column == EventColumn::kName && timeline::has_given_names(track.kind);
+  if (is_given_name || column == EventColumn::kKind) return shown_text(std::string_view(values.text(event, column)));  // words that are translated
   if (content == ColumnContent::kText || content == ColumnContent::kExtent || content == ColumnContent::kNumber || content == ColumnContent::kHundredths)
     return QString::fromStdString(values.text(event, column));
   const std::optional<std::int64_t> number = values.number(event, column);

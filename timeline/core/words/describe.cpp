@@ -16,6 +16,7 @@
 #include "model/trace/domains/nvtx_payload.h"
 #include "timeline/core/rows/row_tree.h"
 #include "timeline/core/words/format.h"
+#include "timeline/core/words/given_names.h"
 
 namespace lanescope::timeline {
 namespace {
@@ -446,7 +447,7 @@ std::string event_title(const Trace& trace, EventRef ref) {
 }
 
 Message event_words(const Trace& trace, EventRef event) {
-  if (trace.track_of(event.lane).key.kind == TrackKind::kThreadStates) return Message(trace.name(trace.lane(event.lane).name(event.index)));
+  if (has_given_names(trace.track_of(event.lane).key.kind)) return Message(trace.name(trace.lane(event.lane).name(event.index)));
   return Message::verbatim(event_title(trace, event));
 }
 

@@ -12,6 +12,7 @@
 #include "painting/counter_painter.h"
 #include "parts/ruler_bar.h"
 #include "timeline/core/words/describe.h"
+#include "timeline/core/words/given_names.h"
 
 namespace lanescope::timeline {
 namespace {
@@ -50,7 +51,7 @@ void fill_lines(QImage& image, int top, int bottom, const std::vector<Rgb>& line
 void RowPainter::forget() {
   labels_.clear();
   kernel_names_.clear();
-  state_names_.clear();
+  given_names_.clear();
   waiting_name_.clear();
   colors_.clear();
   profiled_ = {};
@@ -380,13 +381,13 @@ void RowPainter::writeColumns(QImage& image, int top, int height, const std::vec
   }
 }
 
-// States of threads are translated. Kernels are shown with their template arguments if there is room, because the arguments distinguish instances of a
+// Names that we give are translated. Kernels are shown with their template arguments if there is room, because the arguments distinguish instances of a
 // template.
 std::string_view RowPainter::labelOf(const Trace& trace, const Box& box) {
-  if (box.kind == TrackKind::kThreadStates) {
-    const auto [state, is_new_state] = state_names_.try_emplace(box.name);
-    if (is_new_state) state->second = shown_language().translate(trace.name(box.name));
-    return state->second;
+  if (has_given_names(box.kind)) {
+    const auto [given, is_new_name] = given_names_.try_emplace(box.name);
+    if (is_new_name) given->second = shown_language().translate(trace.name(box.name));
+    return given->second;
   }
   if (box.kind != TrackKind::kKernels) return event_label(trace, box.kind, {.name = box.name, .detail = box.detail});
   const auto [found, is_new] = kernel_names_.try_emplace(box.name);

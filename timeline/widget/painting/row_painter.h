@@ -85,7 +85,7 @@ class RowPainter {
 
   LabelCache labels_;
   std::unordered_map<NameId, std::string> kernel_names_;  // the strings that labels_ refers to, like the next member
-  std::unordered_map<NameId, std::string> state_names_;
+  std::unordered_map<NameId, std::string> given_names_;
   std::map<analysis::IdleCause, std::string> cause_names_;
   std::string waiting_name_;
   ProfiledLaunches profiled_;

@@ -8,7 +8,8 @@
 
 namespace lanescope::ui {
 
-// Kernels without return types, parameters and namespaces (timeline::compact_kernel_name()), CUDA calls without their versions. Other names are shown whole.
+// Kernels without return types, parameters and namespaces (timeline::compact_kernel_name()), CUDA calls without their versions; names that we give
+// (timeline::has_given_names()) in the language of the viewer. Other names are shown whole.
 [[nodiscard]] QString shown_name(const Trace& trace, EventKind kind, NameId name);
 
 }  // namespace lanescope::ui

@@ -473,6 +473,35 @@ class LanguageTest : public QObject {
     QVERIFY2(states.contains(title), qPrintable(title));
   }
 
+  // Names that we give are translated where they are shown: on the timeline, in Details, in the list of events and in Statistics.
+  void showsNamesThatWeGiveInChinese() {
+    show_in(chinese());
+    const auto back = qScopeGuard([] { show_in(kMarked); });
+    const auto window = window_of(recorded("torch_graph.trace"));
+    QVERIFY(window);
+    for (const EventKind kind : {EventKind::kSynchronization, EventKind::kOverhead}) {
+      window->state().setFilter({.kind = kind});
+      window->showPanel("statistics");
+      QVERIFY(settle(*window));
+      const StatisticsModel& statistics = window->statistics().model();
+      QVERIFY(statistics.rowCount() > 0);
+      const auto is_chinese = [](const QString& text) { return std::any_of(text.begin(), text.end(), [](QChar each) { return each.unicode() > 0x2e80; }); };
+      for (int row = 0; row < statistics.rowCount(); ++row) {
+        const QString name = statistics.index(row, StatisticsModel::kName).data().toString();
+        QVERIFY2(is_chinese(name), qPrintable(name));
+      }
+      window->showPanel("events");
+      QVERIFY(settle(*window));
+      const QString name = lanescope::test::cell(*events_table(*window), 0, EventColumn::kName);
+      QVERIFY2(is_chinese(name), qPrintable(name));
+      const EventRef event = statistics.entry(0).longest;
+      window->timelineView().selectEvent(event);
+      QVERIFY(settle(*window));
+      const QString title = window->details().text().section(u'\n', 0, 0);
+      QVERIFY2(is_chinese(title), qPrintable(title));
+    }
+  }
+
   // In their rows, in the list of events, and among what it can be limited to.
   void namesStreamsInChinese() {
     show_in(chinese());
