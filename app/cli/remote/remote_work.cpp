@@ -132,8 +132,11 @@ bool are_finished(const std::vector<remote::CopiedFile>& files) {
   });
 }
 
+enum class WorkThere { kRecording, kOther };
+
 // The signal that ended a program is in the exit code of its recorder. A signal in the outcome ended the recorder itself.
-int exit_code(const remote::WorkOutcome& outcome, bool is_recording) {
+int exit_code(const remote::WorkOutcome& outcome, WorkThere work) {
+  const bool is_recording = work == WorkThere::kRecording;
   if (outcome.is_known && outcome.signal != 0)
     std::cerr << "lanescope: " << (is_recording ? "The recorder there" : "lanescope there") << " was ended by signal " << outcome.signal << " ("
               << strsignal(outcome.signal) << ")."
@@ -187,7 +190,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
     std::cerr << "The recording is there still" << (outcome.is_known ? "" : ", and its program may run on")
               << ". Fetch it with: " << command_text(remote::fetch_command(there, outcome.recording)) << '\n';
   if (outcome.failure) return fail(*outcome.failure);
-  const int code = exit_code(outcome, is_recording);
+  const int code = exit_code(outcome, is_recording ? WorkThere::kRecording : WorkThere::kOther);
   if (outcome.is_known) keep_code(code);
   bool lacks_reports = false;
   const auto make = [&] {

@@ -59,17 +59,19 @@ QString with_label_width(QString body, const QFontMetrics& metrics) {
   return body.replace(QLatin1String(kLabelCell), QStringLiteral("%1 width='%2'").arg(QLatin1String(kLabelCell)).arg(width + kBesideLabel));
 }
 
-QString table_cell(const QString& html, const QString& attributes, bool is_whole) {
-  return QStringLiteral("<td%1%2>%3</td>").arg(attributes, is_whole ? QStringLiteral(" style='white-space:nowrap'") : QString(), html);
+enum class Lines { kOne, kAsNeeded };
+
+QString table_cell(const QString& html, const QString& attributes, Lines lines) {
+  return QStringLiteral("<td%1%2>%3</td>").arg(attributes, lines == Lines::kOne ? QStringLiteral(" style='white-space:nowrap'") : QString(), html);
 }
 
 // Lines are not broken within a time and its share, nor within a short label; only a name that is longer than its line is broken.
 QString property_row(const QString& label, const QString& value) {
   constexpr qsizetype kLongestTime = 24, kShortLabel = 12;  // characters
   const QString text = QTextDocumentFragment::fromHtml(value).toPlainText();
-  const bool is_time = !text.isEmpty() && text.front().isDigit() && columns_of(text) <= kLongestTime;
-  const bool is_short = columns_of(QTextDocumentFragment::fromHtml(label).toPlainText()) <= kShortLabel;
-  return QStringLiteral("<tr>%1%2</tr>").arg(table_cell(label, QStringLiteral(" class='label'"), is_short), table_cell(value, {}, is_time));
+  const Lines of_value = !text.isEmpty() && text.front().isDigit() && columns_of(text) <= kLongestTime ? Lines::kOne : Lines::kAsNeeded;
+  const Lines of_label = columns_of(QTextDocumentFragment::fromHtml(label).toPlainText()) <= kShortLabel ? Lines::kOne : Lines::kAsNeeded;
+  return QStringLiteral("<tr>%1%2</tr>").arg(table_cell(label, QStringLiteral(" class='label'"), of_label), table_cell(value, {}, of_value));
 }
 
 // Why GPUs were idle in the range, a line for each cause.
