@@ -32,23 +32,12 @@ namespace {
 
 // A stream with several lanes, another with kernels and copies, and calls within calls; at first with long rests, some of which are filled by another lane.
 void write_resting_recording(const fs::path& path, int events) {
-  TraceBuilder builder;
+  SmallTrace trace;
+  TraceBuilder& builder = trace.builder;
   builder.provenance().finished = true;
-  const ProcessId process = builder.process_of_instance(1);
-  builder.process(process).pid = 1;
-  const ThreadId thread = builder.thread(process, 7);
-  const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
-  builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
   const NameId name = builder.intern("work");
   std::mt19937 random(5);
   const auto add = [&](TrackKind kind, std::uint32_t stream, int count, Nanoseconds begin, auto duration_of, auto rest_of) {
-    TrackKey key{kind, process};
-    if (kind == TrackKind::kCudaApi) key.thread = thread;
-    if (is_gpu_work(kind)) {
-      key.gpu = gpu;
-      key.context = 1;
-      key.stream = stream;
-    }
     std::vector<Event> all;
     Nanoseconds time = begin;
     for (int i = 0; i < count; ++i) {
@@ -56,7 +45,7 @@ void write_resting_recording(const fs::path& path, int events) {
       all.push_back({time, duration, name, 0, 0});
       time += duration + rest_of(i);
     }
-    builder.add(key, std::move(all));
+    builder.add(is_gpu_work(kind) ? trace.on_gpu(kind, stream) : trace.on_thread(kind), std::move(all));
   };
   const auto some = [&](std::uint32_t most) { return [&random, most](int) { return static_cast<Nanoseconds>(random() % most); }; };
   const auto long_at_first = [&](int i) {
@@ -206,15 +195,10 @@ TEST_CASE("the longest events are found among very many rows of few events, and 
   constexpr int kMany = 140'000;
   const TemporaryFolder folder;
   {
-    TraceBuilder builder;
+    SmallTrace trace;
+    TraceBuilder& builder = trace.builder;
     builder.provenance().finished = true;
-    const ProcessId process = builder.process_of_instance(1);
-    builder.process(process).pid = 1;
-    const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
-    builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
-    const auto key = [&](std::uint32_t stream) {
-      return TrackKey{.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = stream};
-    };
+    const auto key = [&](std::uint32_t stream) { return trace.on_gpu(TrackKind::kKernels, stream); };
     const NameId name = builder.intern("short");
     for (std::uint32_t stream = 0; stream < kStreams; ++stream)
       builder.add(key(stream), {{1'000, 10 + stream, name, 1, 0}, {50'000, 20, name, 1, 0}, {90'000, 30, name, 1, 0}});

@@ -36,12 +36,9 @@ namespace {
 
 // Streams whose kernels run at the same time, with rests in which one runs alone, or none.
 void write_many_streams(const fs::path& path, std::uint32_t streams, int events) {
-  TraceBuilder builder;
+  SmallTrace trace;
+  TraceBuilder& builder = trace.builder;
   builder.provenance().finished = true;
-  const ProcessId process = builder.process_of_instance(1);
-  builder.process(process).pid = 1;
-  const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
-  builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
   const NameId names[] = {builder.intern("one"), builder.intern("other")};
   std::mt19937 random(9);
   for (std::uint32_t stream = 0; stream < streams; ++stream) {
@@ -52,7 +49,7 @@ void write_many_streams(const fs::path& path, std::uint32_t streams, int events)
       all.push_back({time, duration, names[random() % 2], 1, 0});
       time += duration + 1 + random() % (i % 20'000 == 0 ? 20'000'000 : 1'500);
     }
-    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = stream}, std::move(all));
+    builder.add(trace.on_gpu(TrackKind::kKernels, stream), std::move(all));
   }
   REQUIRE(export_trace_file(*builder.snapshot(), path, Overwrite::kAllow));
 }
@@ -61,12 +58,9 @@ void write_many_streams(const fs::path& path, std::uint32_t streams, int events)
 constexpr Nanoseconds kKernel = 1'000, kRest = 1'000'000'000;
 
 void write_turns(const fs::path& path, std::uint32_t streams, int turns, EventIndex kernels) {
-  TraceBuilder builder;
+  SmallTrace trace;
+  TraceBuilder& builder = trace.builder;
   builder.provenance().finished = true;
-  const ProcessId process = builder.process_of_instance(1);
-  builder.process(process).pid = 1;
-  const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
-  builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
   const NameId names[] = {builder.intern("one"), builder.intern("other")};
   std::mt19937 random(4);
   std::vector<std::vector<Event>> all(streams);
@@ -77,8 +71,7 @@ void write_turns(const fs::path& path, std::uint32_t streams, int turns, EventIn
         of_stream.push_back({time, static_cast<Nanoseconds>(1 + random() % kKernel), names[random() % 2], 1, 0});
       time += kRest;
     }
-  for (std::uint32_t stream = 0; stream < streams; ++stream)
-    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = stream}, std::move(all[stream]));
+  for (std::uint32_t stream = 0; stream < streams; ++stream) builder.add(trace.on_gpu(TrackKind::kKernels, stream), std::move(all[stream]));
   REQUIRE(export_trace_file(*builder.snapshot(), path, Overwrite::kAllow));
 }
 
@@ -337,12 +330,9 @@ TEST_CASE("an overview of the time that rows show is made with them, and reads n
 TEST_CASE("shares of rows of copies and sets are known from heads") {
   constexpr int kEvents = 100'000;
   const TemporaryFolder folder;
-  TraceBuilder builder;
+  SmallTrace trace;
+  TraceBuilder& builder = trace.builder;
   builder.provenance().finished = true;
-  const ProcessId process = builder.process_of_instance(1);
-  builder.process(process).pid = 1;
-  const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
-  builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
   std::vector<Event> events;
   std::mt19937 random(3);
   for (int i = 0; i < kEvents; ++i) {
@@ -352,7 +342,7 @@ TEST_CASE("shares of rows of copies and sets are known from heads") {
     events.push_back(
         {Nanoseconds{i} * 2'000, static_cast<Nanoseconds>(1 + random() % 2'000), builder.intern(memory_operation_name(detail)), 1, builder.intern(detail)});
   }
-  builder.add({.kind = TrackKind::kMemory, .process = process, .gpu = gpu, .context = 1, .stream = 7}, std::move(events));
+  builder.add(trace.on_gpu(TrackKind::kMemory, 7), std::move(events));
   REQUIRE(export_trace_file(*builder.snapshot(), folder.path() / "log.trace", Overwrite::kAllow));
   const Both both(folder.path() / "log.trace", folder.path());
   const Budget budget(0);
