@@ -6,6 +6,7 @@
 
 #include "agent/attach/attachment.h"
 #include "agent/attach/late_nvtx.h"
+#include "agent/channel/capture.h"
 #include "agent/channel/membership.h"
 #include "agent/channel/thread_writer.h"
 #include "agent/channel/unfinished.h"
@@ -129,3 +130,6 @@ LANESCOPE_EXPORT void lanescope_agent_tell(const char* sentence) {
 // Called by the injector, in a process that runs already, or by that process itself, which then waits until it is recorded.
 LANESCOPE_EXPORT int lanescope_agent_attach(const char* address) { return lanescope::agent::attach::attach(address, record_cuda_late); }
 LANESCOPE_EXPORT int lanescope_agent_await(int milliseconds) { return lanescope::agent::attach::await_attached(milliseconds); }
+
+// Called by a program whose request for a capture its recorder has answered, before it goes on.
+LANESCOPE_EXPORT void lanescope_agent_follow() { lanescope::agent::follow_capture(); }

@@ -121,6 +121,26 @@ class Events(Recorded):
         self.assertGreaterEqual(int(counts[0]), 100)  # including those that the library leaves unfinished
         self.assertEqual(counts, counts[:1] * 6)
 
+    def test_kernels_are_recorded_from_the_start_on_in_every_capture_of_a_schedule(self):
+        build = pathlib.Path(program()).resolve().parents[1]
+        cupti, cuda = build / "lib" / "libmock_cupti.so", build / "tests" / "e2e" / "attach" / "libcuda.so.1"
+        if not cupti.exists() or not cuda.exists():
+            self.skipTest("the libraries that stand for CUDA and CUPTI are not built")
+        output, _ = self.run_program(f"""
+            import ctypes
+            ctypes.CDLL({str(cuda)!r})
+            schedule = lanescope.schedule(wait=1, warmup=1, active=1, repeat=3)
+            with lanescope.record("x.trace", schedule=schedule, trace="cuda", **QUIET) as recording:
+                for step in range(9):
+                    if step % 3 == 2: ctypes.CDLL({str(cupti)!r}).mock_cupti_work(ctypes.c_uint64(100))
+                    recording.step()
+            for path in recording.paths:
+                with lanescope.open(path) as trace: print(len(trace.kernels))
+        """, environment={"LANESCOPE_CUPTI_LIBRARY": str(cupti), "MOCK_CUPTI_IS_SLOW": "1"})
+        counts = [int(count) for count in output.split()]
+        self.assertEqual(len(counts), 3)
+        self.assertTrue(all(count >= 100 for count in counts), counts)  # including those that the library leaves unfinished
+
     def test_samples_of_functions(self):
         output, _ = self.run_program("""
             def burn_the_processor():

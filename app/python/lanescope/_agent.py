@@ -74,6 +74,7 @@ class Agent:
         try:
             self.library = ctypes.CDLL(self.path)
             self._attach, self._await = self.library.lanescope_agent_attach, self.library.lanescope_agent_await
+            self._follow = self.library.lanescope_agent_follow
         except (OSError, AttributeError) as problem:
             raise RecordingError(f"The agent {self.path} can't be loaded: {problem}.") from problem
 
@@ -96,6 +97,10 @@ class Agent:
         code = self._await(_PATIENCE)
         if code != 0:
             raise RecordingError(f"The agent did not get ready to record: {os.strerror(code)}.")
+
+    def follow_capture(self) -> None:
+        """Waits until GPU activity is recorded, after the recorder has said that a capture began."""
+        self._follow()
 
 
 class LibrariesToCome:

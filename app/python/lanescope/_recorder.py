@@ -129,6 +129,7 @@ class Recorder:
         self._has_spoken = threading.Event()  # begun, or ended
         self._has_ended = threading.Event()
         self._to_come: Optional[LibrariesToCome] = None
+        self._agent: Optional[Agent] = None
         self._bell: Optional[Descriptor] = None
         self._hurry = hurry
         found = program.find()
@@ -216,6 +217,7 @@ class Recorder:
             raise RecordingError(self.failure() or "The recorder ended before it began.")
         if agent:
             agent.await_joined()
+            self._agent = agent
             self._to_come = LibrariesToCome(agent.path)
             _nvtx.install(agent.library)
 
@@ -373,6 +375,12 @@ class Recorder:
         except RecordingError:
             return False
         return True
+
+    def begin_capture(self, **request: Any) -> None:
+        """Asks for a capture; all that the program does afterwards is in it."""
+        self.ask(command="start", **request)
+        if self._agent:
+            self._agent.follow_capture()
 
     def ask(self, **request: Any) -> "dict[str, Any]":
         """Sends the session a request of `lanescope start` or `stop`."""

@@ -198,7 +198,7 @@ class Recording:
             self._attach(start_later=True)
         if phase is Phase.ACTIVE and self._recorder:
             arguments = arguments_of({"output": self._name_of(cycle), "force": bool(self._options.get("force"))})
-            self._recorder.ask(command="start", arguments=arguments, folder=os.getcwd())
+            self._recorder.begin_capture(arguments=arguments, folder=os.getcwd())
 
     def _end_capture(self, recorder: Recorder) -> None:
         try:

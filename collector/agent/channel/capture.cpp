@@ -55,6 +55,11 @@ void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
   header.status.capture_ends.fetch_add(1, std::memory_order_acq_rel);
 }
 
+void follow_capture() noexcept {
+  const Quiet quiet;
+  await_source();
+}
+
 void end_capture_of_thread(channel::SharedHeader& header, std::uint32_t thread) noexcept {
   const std::uint64_t key = header.status.capture_under_way.load(std::memory_order_relaxed);
   if ((key & kPushedRange) != 0 && (key & ~kPushedRange) >> 32 == thread) end_capture(header, key);

@@ -30,7 +30,10 @@ void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept;
 // The same for a range of a thread that ends before the range does: nobody will pop it.
 void end_capture_of_thread(channel::SharedHeader& header, std::uint32_t thread) noexcept;
 
-// Called by begin_capture() and end_capture(); it returns when its source follows the host's settings. One per process.
+// For a program that asked its recorder for a capture: returns when what records on a thread of its own follows the answer. Any thread.
+void follow_capture() noexcept;
+
+// Called by the functions above; it returns when its source follows the host's settings. One per process.
 void on_capture_change(void (*follow_settings)()) noexcept;
 
 }  // namespace lanescope::agent

@@ -39,7 +39,8 @@ TEST_CASE("the agent exports its entry points, functions of the C library that i
   for (std::string address, type, name; lines >> address >> type >> name;)
     if (type != "A" && dlsym(RTLD_DEFAULT, name.c_str()) == nullptr) entry_points.insert(name);
   CHECK(entry_points == std::set<std::string>{"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension",
-                                              "lanescope_agent_attach", "lanescope_agent_await", "lanescope_agent_inject_nvtx", "lanescope_agent_tell"});
+                                              "lanescope_agent_attach", "lanescope_agent_await", "lanescope_agent_follow", "lanescope_agent_inject_nvtx",
+                                              "lanescope_agent_tell"});
 }
 
 TEST_CASE("the agent needs the C library alone") {
