@@ -10,14 +10,14 @@
 
 namespace lanescope::channel {
 
-// Returns program(count, arguments). The call is made on a stack of 8 MiB if the process may not have at least 1 MiB on its own, and if there is room for it;
+// Returns program(count, arguments). The call is made on a stack of 8 MiB if the process's own is limited to less than 1 MiB, and if there is room for it;
 // otherwise on its own. The thread stays the first one. Requires: called once, on the first thread.
 inline int on_large_stack(int (*program)(int, char**), int count, char** arguments) noexcept {
   constexpr rlim_t kEnough = 1u << 20;
   constexpr std::size_t kSize = 8u << 20;
   constexpr std::size_t kGuard = 1u << 16;  // at its lower end, at least a page
   rlimit limit{};
-  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_max >= kEnough) return program(count, arguments);
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kEnough) return program(count, arguments);
   void* const memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return program(count, arguments);
   mprotect(memory, kGuard, PROT_NONE);
