@@ -2,7 +2,11 @@
 #include <cstdlib>
 
 #include <QDockWidget>
+#include <QHeaderView>
+#include <QSettings>
 #include <QSplitter>
+#include <QStandardItemModel>
+#include <QTableView>
 
 #include "fixture/main_window_fixture.h"
 #include "fixture/menus.h"
@@ -64,6 +68,25 @@ class ArrangementTest : public QObject {
     window.show();
     QVERIFY(window.findChild<QDockWidget*>("details")->isHidden());
     QVERIFY(!window.findChild<QDockWidget*>("events")->isHidden());
+  }
+
+  // The third column of a version with one column less is not the third column of this one.
+  void columnsOfAnotherNumberAreNotArranged() {
+    const auto header_of = [](const MainWindow& window) { return window.findChild<QHeaderView*>("statistics-header"); };
+    const auto stored = [&](int columns, const QVariant& arrangement) {
+      QSettings file(QString::fromLocal8Bit(qgetenv("XDG_CONFIG_HOME")) + "/lanescope/lanescope-ui.ini", QSettings::IniFormat);
+      file.setValue("panels/statistics-header", arrangement.isValid() ? arrangement : QVariantList{columns, state_of(columns)});
+      file.sync();
+      const MainWindow window;
+      return header_of(window)->sortIndicatorSection();
+    };
+    const MainWindow fresh(ui::Layout::kInitial);
+    const int columns = header_of(fresh)->count(), usual = header_of(fresh)->sortIndicatorSection();
+    QVERIFY(columns > kSorted + 1 && usual != kSorted);
+    QCOMPARE(stored(columns, {}), kSorted);
+    QCOMPARE(stored(columns - 1, {}), usual);
+    QCOMPARE(stored(columns + 1, {}), usual);
+    QCOMPARE(stored(columns, state_of(columns - 1)), usual);  // as versions stored it that did not say how many
   }
 
   void panelsThatFloatAreThereAgainAfterQuitting() {
@@ -259,6 +282,17 @@ class ArrangementTest : public QObject {
   }
 
  private:
+  static constexpr int kSorted = 3;
+  // Of a table with so many columns that is sorted by the fourth.
+  static QByteArray state_of(int columns) {
+    QStandardItemModel model(1, columns);
+    QTableView table;
+    table.setModel(&model);
+    table.setSortingEnabled(true);
+    table.sortByColumn(kSorted, Qt::AscendingOrder);
+    return table.horizontalHeader()->saveState();
+  }
+
   TemporaryFolder folder_;
   QString known_;
 };
