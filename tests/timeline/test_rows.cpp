@@ -139,7 +139,7 @@ TEST_CASE("streams that are only waited for come last and have no share") {
 }
 
 TEST_CASE("two or more streams with less than a thousandth of the work are one line") {
-  const auto below_hardware = [](std::initializer_list<std::pair<std::uint32_t, Nanoseconds>> work) {
+  const auto below_hardware = [](const std::vector<std::pair<std::uint32_t, Nanoseconds>>& work) {
     test::SmallTrace small;
     for (const auto& [stream, time] : work) small.builder.add(small.on_gpu(TrackKind::kKernels, stream), {small.event(0, time, "gemm")});
     const RowTree tree(*small.builder.snapshot());
@@ -155,6 +155,9 @@ TEST_CASE("two or more streams with less than a thousandth of the work are one l
   CHECK(below_hardware({{7, 1'000'000}, {13, 900}, {30, 10}}) == std::vector<std::string>{"Stream 7", "2 streams with little activity (closed)"});
   CHECK(below_hardware({{7, 1'000'000}, {13, 1'100}, {30, 10}}) == std::vector<std::string>{"Stream 7", "Stream 13", "Stream 30"});
   CHECK(below_hardware({{7, 1'000}, {13, 1'000}}) == std::vector<std::string>{"Stream 7", "Stream 13"});
+  std::vector<std::pair<std::uint32_t, Nanoseconds>> equal;  // each does less than a thousandth
+  for (std::uint32_t stream = 1; stream <= 1'200; ++stream) equal.emplace_back(stream, 1'000);
+  CHECK(below_hardware(equal).size() == equal.size());
 }
 
 TEST_CASE("waits for a whole context are on no stream") {

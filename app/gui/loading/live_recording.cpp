@@ -35,7 +35,9 @@ void for_each_frame(std::span<const std::byte> bytes, Use use) {
 }
 
 // True if the part of a recording that is here is worth more than an outline of all of it: it covers half of that time.
-bool tells_more(const Trace& here, const Trace& outline) { return here.event_count() > 0 && here.extent().end >= outline.extent().end / 2; }
+bool tells_more(const Trace& here, const Trace& outline) {
+  return here.event_count() > 0 && here.extent().end - outline.extent().begin >= outline.extent().length() / 2;
+}
 
 }  // namespace
 

@@ -74,7 +74,7 @@ class Agent:
         try:
             self.library = ctypes.CDLL(self.path)
             self._attach, self._await = self.library.lanescope_agent_attach, self.library.lanescope_agent_await
-            self._follow = self.library.lanescope_agent_follow
+            self._follow = getattr(self.library, "lanescope_agent_follow", None)  # absent from an older agent that is loaded already
         except (OSError, AttributeError) as problem:
             raise RecordingError(f"The agent {self.path} can't be loaded: {problem}.") from problem
 
@@ -100,7 +100,8 @@ class Agent:
 
     def follow_capture(self) -> None:
         """Waits until GPU activity is recorded, after the recorder has said that a capture began."""
-        self._follow()
+        if self._follow:
+            self._follow()
 
 
 class LibrariesToCome:

@@ -300,7 +300,10 @@ std::chrono::milliseconds Followed::behind() const {
 }
 
 void Followed::send_outline(Link& link) {
-  const auto first = std::find_if(files_.begin(), files_.end(), [](const auto& each) { return each.second.number == 1; });
+  // The file that the other side shows: the first that it knew, or else the first that was announced, which is done by name.
+  if (outlined_.empty() && request_.files_size() > 0) outlined_ = request_.files(0).name();
+  if (outlined_.empty() && !files_.empty()) outlined_ = files_.begin()->first;
+  const auto first = files_.find(outlined_);
   if (first == files_.end()) return;
   if (!outlines_) outlines_ = std::make_unique<SentOutlines>(make_outlines_(first->second.path));
   const std::vector<std::byte> frames = outlines_->next(first->second.size);

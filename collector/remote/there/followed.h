@@ -79,6 +79,7 @@ class Followed {
   std::optional<session::DistantReadingKeeper> reader_;  // tells the recorder what was taken
   session::DistantReading reading_;
   std::map<std::string, File> files_;         // by name
+  std::string outlined_;                      // the name of the file whose outlines are sent; empty: not chosen yet
   std::uint64_t sent_ = 0;                    // bytes of files and texts, over this link
   std::uint64_t sent_of_files_ = 0;           // bytes of files, over this link
   Clock::time_point running_ = Clock::now();  // when the recording was last seen to run, or to have ended

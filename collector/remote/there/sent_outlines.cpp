@@ -26,7 +26,12 @@ std::vector<std::byte> SentOutlines::next(std::uint64_t file_size) {
   if (file_size == file_size_ || Clock::now() < due_) return {};
   file_size_ = file_size;
   is_making_ = true;
-  thread_ = std::jthread([this](const std::stop_token& stop) { make(stop); });
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { make(stop); });
+  } catch (const std::system_error&) {  // no further thread may be started for now
+    is_making_ = false;
+    due_ = Clock::now() + kInterval;
+  }
   return {};
 }
 

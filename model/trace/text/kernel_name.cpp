@@ -175,15 +175,18 @@ std::string_view operation_of_cutlass(std::string_view demangled, std::string_vi
   constexpr std::string_view kScope = "cutlass::";
   if (name != "Kernel" && name != "Kernel2" && name != "device_kernel") return {};
   const auto begin = static_cast<std::size_t>(name.data() - demangled.data());
-  std::string_view behind = demangled.substr(begin + name.size());
-  if (!demangled.substr(0, begin).ends_with(kScope) || !behind.starts_with('<')) return {};
+  const std::string_view before = demangled.substr(0, begin), behind = demangled.substr(begin + name.size());
+  const auto is_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  if (!before.ends_with(kScope) || !behind.starts_with('<')) return {};
+  if (before.size() > kScope.size() && is_of_name(before[before.size() - kScope.size() - 1])) return {};  // mycutlass::
   std::string_view argument = behind.substr(1);
   if (argument.starts_with("::")) argument.remove_prefix(2);
   std::size_t start = 0, end = 0;
-  while (end < argument.size() && (std::isalnum(static_cast<unsigned char>(argument[end])) != 0 || argument[end] == '_' || argument[end] == ':')) {
+  while (end < argument.size() && (is_of_name(argument[end]) || argument[end] == ':')) {
     if (argument[end] == ':') start = end + 1;
     ++end;
   }
+  if (end < argument.size() && argument[end] == ' ') return {};  // "unsigned int", "const Operation"
   return argument.substr(start, end - start);
 }
 

@@ -27,6 +27,8 @@ TEST_CASE("short names of CUTLASS's kernels are the operations that their one fu
       {"void cutlass::Kernel<cutlass::gemm::kernel::Gemm<cutlass::gemm::threadblock::MmaPipelined<int, (int)4> > >(T1::Params)", "Gemm"},
       {"void cutlass::device_kernel<flash::FlashAttnFwdSm90<flash::Mainloop<(int)2>>>(T1::Params)", "FlashAttnFwdSm90"},
       {"void cutlass::device_kernel<::flash::Forward>(T1::Params)", "Forward"},
+      {"void mycutlass::Kernel<Operation>(int)", "Kernel"},
+      {"void cutlass::Kernel<unsigned int>(int)", "Kernel"},
       {"void other::Kernel2<operation>(operation::Params)", "Kernel2"},
       {"void cutlass::Kernel3<operation>(operation::Params)", "Kernel3"},
       {"void cutlass::Kernel2<(int)4>(int)", "Kernel2"},

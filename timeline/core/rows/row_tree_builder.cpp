@@ -18,6 +18,7 @@ using StreamKey = std::tuple<ProcessId, std::uint32_t, std::uint32_t>;
 
 // Streams that did less than this share of their GPU's work are one row, if they are so many.
 constexpr double kQuietStreamShare = 0.001;
+constexpr double kAllQuietStreamsShare = 0.01;  // together they do less than this share
 constexpr std::size_t kFewestQuietStreams = 2;
 
 constexpr std::size_t kOpenParts = 2;  // if there are more traces, they are collapsed initially
@@ -358,11 +359,13 @@ void RowTreeBuilder::add_streams(RowIndex hardware, const std::string& key, cons
   };
   using Stream = const std::pair<const StreamKey, Tracks>*;
   std::vector<Stream> busy, quiet, waited_for;
+  Nanoseconds quiet_work = 0;
   for (const auto& stream : streams) {
     const bool is_quiet = static_cast<double>(work_of(stream.second)) < kQuietStreamShare * static_cast<double>(sum);
     (!works(stream.second) ? waited_for : is_quiet ? quiet : busy).push_back(&stream);
+    if (is_quiet) quiet_work += work_of(stream.second);
   }
-  if (quiet.size() < kFewestQuietStreams) {
+  if (quiet.size() < kFewestQuietStreams || static_cast<double>(quiet_work) >= kAllQuietStreamsShare * static_cast<double>(sum)) {
     busy.insert(busy.end(), quiet.begin(), quiet.end());
     std::sort(busy.begin(), busy.end(), [](Stream a, Stream b) { return a->first < b->first; });
     quiet.clear();

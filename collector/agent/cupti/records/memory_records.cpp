@@ -101,8 +101,8 @@ void RecordReader::add_migration(const CUpti_ActivityUnifiedMemoryCounter3& reco
 
 void RecordReader::add_cpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& record) noexcept {
   encode::PageFault fault;
-  if (!convert(record.start, record.start, fault.time)) return;
   ++unified_memory_.cpu.faults;
+  if (!convert(record.start, record.start, fault.time)) return;
   fault.address = record.address;
   fault.program_counter = record.value;
   Dl_info place{};
@@ -115,8 +115,8 @@ void RecordReader::add_cpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& reco
 
 void RecordReader::add_gpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& record) noexcept {
   encode::PageFault fault;
-  if (!convert(record.start, record.end, fault.time)) return;
   ++unified_memory_.gpu.faults;
+  if (!convert(record.start, record.end, fault.time)) return;
   fault.device = record.srcId + 1;
   fault.address = record.address;
   fault.count = record.value;
