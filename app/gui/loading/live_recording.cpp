@@ -297,8 +297,15 @@ void LiveRecording::publish(Snapshot snapshot) {
 void LiveRecording::showLatest() {
   std::optional<Snapshot> latest = queue_->take();
   if (!latest) return;
-  open_events_ = std::move(latest->open);
+  std::erase_if(open_events_, [](const OpenEventsOf& each) { return each.trace.expired(); });
+  open_events_.push_back({latest->trace, std::move(latest->open)});
   emit grown(latest->trace);
+}
+
+std::vector<EventRef> LiveRecording::openEvents(const Trace* trace) const {
+  for (const OpenEventsOf& each : open_events_)
+    if (trace != nullptr && each.trace.lock().get() == trace) return each.events;
+  return {};
 }
 
 void LiveRecording::look() {

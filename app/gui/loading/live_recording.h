@@ -59,8 +59,8 @@ class LiveRecording : public QObject {
   [[nodiscard]] QString path() const;         // of the file; empty while there is none
   [[nodiscard]] QStringList further() const;  // see RecordingSource::further()
   [[nodiscard]] session::RecordingStatistics statistics() const { return source_->statistics(); }
-  // The ranges that are open, in the trace that grown() emitted last.
-  [[nodiscard]] const std::vector<EventRef>& openEvents() const { return open_events_; }
+  // The ranges that are open in a trace that grown() emitted; none in others. A later one may have been emitted before this one is shown. O(traces in use).
+  [[nodiscard]] std::vector<EventRef> openEvents(const Trace* trace) const;
   [[nodiscard]] std::size_t openLeftOut() const { return source_->openRanges().left_out; }  // number of further open ranges
   [[nodiscard]] std::optional<RecordingSource::Elsewhere> elsewhere() const { return source_->elsewhere(); }
 
@@ -97,7 +97,11 @@ class LiveRecording : public QObject {
   std::unique_ptr<RecordingSource> source_;
   std::thread ingest_thread_;
   QTimer timer_;
-  std::vector<EventRef> open_events_;
+  struct OpenEventsOf {
+    std::weak_ptr<const Trace> trace;
+    std::vector<EventRef> events;
+  };
+  std::vector<OpenEventsOf> open_events_;  // of the traces that are in use
   int stops_ = 0;
   QElapsedTimer since_stop_;  // valid while the program has to end and programOutlivesStop() was not emitted
   ProgramAtEnd program_at_end_;

@@ -193,7 +193,7 @@ void MainWindow::connectRecording() {
     const bool has_clock = state_.trace() && state_.trace()->provenance().monotonic_epoch != 0 && state_.openEvents().now != 0;
     if (!has_clock || !session_.recording() || session_.recording()->isStopping()) return;
     const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
-    state_.setOpenEvents(session_.recording()->openEvents(), now.count() - state_.trace()->provenance().monotonic_epoch);
+    state_.setOpenEvents(session_.recording()->openEvents(state_.trace().get()), now.count() - state_.trace()->provenance().monotonic_epoch);
   });
   connect(&session_, &SessionController::recordingEnded, this, [this] {
     messages_->withdraw(shown_text(diagnostic_message(session::kNamingMessage)));
@@ -343,7 +343,7 @@ void MainWindow::showRecordingProgress(const session::RecordingStatistics& stati
     leaveClock();
     return status_->showRecording({tr("○ Not recording: the file has ended, the program runs"), events_text(state_.trace().get())});
   }
-  const std::vector<EventRef>& open = session_.recording()->openEvents();
+  const std::vector<EventRef> open = session_.recording()->openEvents(state_.trace().get());
   if (epoch != 0 && !session_.recording()->isStopping()) {
     timeline_->setClock(now.count() - epoch);
     state_.setOpenEvents(open, now.count() - epoch);
