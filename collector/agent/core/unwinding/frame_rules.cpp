@@ -42,8 +42,9 @@ std::int64_t take_signed(Bytes& at) noexcept {  // SLEB128
 
 // DW_EH_PE_*. False for forms that no compiler uses for code.
 bool skip_pointer(Bytes& at, std::uint8_t encoding) noexcept {
-  constexpr std::uint8_t kOmitted = 0xff;
+  constexpr std::uint8_t kOmitted = 0xff, kAligned = 0x50;
   if (encoding == kOmitted) return true;
+  if (encoding == kAligned) return false;  // what follows would be read at a wrong place
   switch (encoding & 0x0f) {
     case 0x00:
     case 0x04:
